@@ -1,6 +1,8 @@
 #include "comm/ranks/gradients/half_all_reduce.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 
 #include "tensor/errors.h"
@@ -19,6 +21,15 @@ void ForBlocks(int64_t elements, const Body& body) {
   for (int64_t begin = 0; begin < elements; begin += kBlock) {
     body(size_t(begin), size_t(std::min(kBlock, elements - begin)));
   }
+}
+
+// None is infinite or NaN. Without a branch for each number.
+bool AllFinite(std::span<const float> numbers) {
+  uint32_t largest = 0;
+  for (const float x : numbers) {
+    largest = std::max(largest, std::bit_cast<uint32_t>(x) & 0x7fff'ffff);
+  }
+  return largest < 0x7f80'0000;
 }
 
 }  // namespace
@@ -74,6 +85,11 @@ bool HalfAllReduce::Encode(std::span<const T> numbers) const {
   ForBlocks(int64_t(numbers.size()), [&](size_t begin, size_t count) {
     float block[kBlock];
     for (size_t i = 0; i < count; ++i) block[i] = float(numbers[begin + i]) * scale_;
+    if (!AllFinite({block, count})) {
+      for (size_t i = 0; i < count; ++i) {
+        fits &= std::isfinite(block[i]) || !std::isfinite(numbers[begin + i]);
+      }
+    }
     fits &= ToHalves(type_, {block, count}, halves.subspan(begin, count));
   });
   return fits;
@@ -125,6 +141,19 @@ absl::Status HalfAllReduce::Await() {
   return status;
 }
 
+bool HalfAllReduce::NoneOverflowed(std::span<const float> sums, size_t begin) const {
+  for (size_t i = 0; i < sums.size(); ++i) {
+    bool finite = !std::isfinite(sums[i]);
+    for (int rank = 0; finite && rank < communicator_.size(); ++rank) {
+      float number;
+      FromHalves(type_, Received(rank).subspan(begin + i, 1), {&number, 1});
+      finite = std::isfinite(number);
+    }
+    if (finite) return false;
+  }
+  return true;
+}
+
 absl::Status HalfAllReduce::Add() {
   if (added_) return absl::OkStatus();
   added_ = true;
@@ -139,6 +168,7 @@ absl::Status HalfAllReduce::Add() {
       FromHalves(type_, Received(rank).subspan(begin, count), {next, count});
       for (size_t i = 0; i < count; ++i) sum[i] += next[i];
     }
+    if (!AllFinite({sum, count})) fits &= NoneOverflowed({sum, count}, begin);
     fits &= ToHalves(type_, {sum, count}, mine.subspan(begin, count));
   });
   if (!fits) return TooLarge("a sum of gradients");

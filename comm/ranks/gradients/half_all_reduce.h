@@ -57,6 +57,8 @@ class HalfAllReduce {
   std::span<uint16_t> Slice(int64_t of) const;
   // The values of rank `from`; this rank's own are in all_.
   std::span<uint16_t> Received(int from) const;
+  // Whether no sum of this rank's slice, from `begin` on, is infinite or NaN of finite numbers.
+  bool NoneOverflowed(std::span<const float> sums, size_t begin) const;
   absl::Status TooLarge(const char* what);
   template <typename T>
   bool Encode(std::span<const T> numbers) const;

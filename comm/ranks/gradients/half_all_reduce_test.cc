@@ -141,6 +141,31 @@ TEST(HalfAllReduceTest, ANumberThatIsTooLargeEndsAllRanks) {
               }).ok());
 }
 
+// Where the scale, or the conversion to float32, makes it infinite before it is rounded.
+TEST(HalfAllReduceTest, AFiniteNumberBecomesNoInfinityWhateverItsSize) {
+  const struct {
+    HalfType type;
+    DType dtype;
+    double number;
+    const char* what;
+  } cases[] = {
+      {HalfType::kFloat16, DType::kFloat32, 2e36, "a gradient"},
+      {HalfType::kFloat16, DType::kFloat64, -1e39, "a gradient"},
+      {HalfType::kBfloat16, DType::kFloat64, 1e39, "a gradient"},
+      {HalfType::kBfloat16, DType::kFloat32, 3e38, "a sum of gradients"},
+      {HalfType::kBfloat16, DType::kFloat32, -3e38, "a sum of gradients"},
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const auto& c : cases) {
+    SCOPED_TRACE(::testing::Message() << c.number);
+    const absl::Status status = RunRanks(2, [&](Communicator& ranks) {
+      return Sum(ranks, c.type, TensorOf(c.dtype, {4}, {1, kInfinity, 1, c.number}));
+    });
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(c.what) + " is too large"));
+  }
+}
+
 TEST(HalfAllReduceTest, OtherTensorsAreRefused) {
   const absl::Status status = RunRanks(1, [&](Communicator& c) -> absl::Status {
     EXPECT_FALSE(HalfAllReduce::Create(c, HalfType::kBfloat16, 0).ok());
