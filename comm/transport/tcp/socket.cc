@@ -85,10 +85,16 @@ absl::StatusOr<Socket> ListenAt(const SocketAddress& address, std::string_view w
   return socket;
 }
 
-// Small messages are not kept back for larger ones.
-void SendAtOnce(const Socket& socket) {
-  const int on = 1;
-  setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+// Of a connection.
+void SetOptions(const Socket& socket) {
+  const auto set = [&](int level, int name, int value) {
+    setsockopt(socket.descriptor(), level, name, &value, sizeof(value));
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);  // small messages are not kept back for larger ones
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepAlivePauseSeconds);
+  set(IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
 }
 
 using NameOf = int (*)(int, sockaddr*, socklen_t*);
@@ -228,7 +234,7 @@ absl::StatusOr<std::optional<Socket>> Accept(const Socket& listener) {
       accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (descriptor >= 0) {
     Socket socket(descriptor);
-    SendAtOnce(socket);
+    SetOptions(socket);
     return socket;
   }
   // Other errors are of the connection that would have come, which is gone.
@@ -239,7 +245,7 @@ absl::StatusOr<std::optional<Socket>> Accept(const Socket& listener) {
 
 absl::StatusOr<Socket> StartConnecting(const SocketAddress& address) {
   DTNN_ASSIGN_OR_RETURN(Socket socket, Open(address.bytes.ss_family));
-  SendAtOnce(socket);
+  SetOptions(socket);
   if (connect(socket.descriptor(), Generic(address), address.size) == 0 || errno == EINPROGRESS) {
     return socket;
   }

@@ -32,6 +32,12 @@ struct Endpoint {
 // "node1:61642", "[::1]:61642". InvalidArgument for anything else, also for no host.
 absl::StatusOr<Endpoint> ParseEndpoint(std::string_view text);
 
+// A connection on which nothing comes for so long is probed so often, so far apart, and fails then:
+// also one whose other host has lost its power, after two minutes.
+inline constexpr int kKeepAliveIdleSeconds = 60;
+inline constexpr int kKeepAlivePauseSeconds = 10;
+inline constexpr int kKeepAliveProbes = 6;
+
 // Owner of a file descriptor, which it closes.
 class Socket {
  public:

@@ -1,5 +1,7 @@
 #include "comm/transport/tcp/socket.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -85,6 +87,25 @@ TEST(SocketTest, ShortBuffersDoNotGrow) {
     socklen_t size = sizeof(bytes);
     ASSERT_EQ(getsockopt(stream->descriptor(), SOL_SOCKET, buffer, &bytes, &size), 0);
     EXPECT_EQ(bytes, 256 << 10) << "twice what was asked for, as Linux has it";
+  }
+}
+
+TEST(SocketTest, APeerWhoseHostIsGoneIsNoticed) {
+  const Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Socket calls = Must(StartConnecting(Must(Resolve(Must(listener.Local()))).front()));
+  const std::optional<Socket> accepted = Must(Accept(listener));
+  ASSERT_TRUE(accepted.has_value());
+  for (const int descriptor : {calls.descriptor(), accepted->descriptor()}) {
+    const auto option = [&](int level, int name) {
+      int value = -1;
+      socklen_t size = sizeof(value);
+      EXPECT_EQ(getsockopt(descriptor, level, name, &value, &size), 0);
+      return value;
+    };
+    EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+    EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), kKeepAliveIdleSeconds);
+    EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPINTVL), kKeepAlivePauseSeconds);
+    EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPCNT), kKeepAliveProbes);
   }
 }
 
