@@ -79,13 +79,10 @@ class PredictorLoader {
     }
     DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(*file));
     DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(*file, holds_model));
-    DTNN_ASSIGN_OR_RETURN(
-        std::unique_ptr<Predictor> predictor,
-        Create(std::move(model), *file, holds_model,
-               {.batch = options_.batch,
-                .weights_format = *format,
-                .math_mode = options_.math_mode == "bf16" ? MathMode::kBf16 : MathMode::kFp32,
-                .int8 = options_.math_mode == "int8"}));
+    PredictorOptions predictor_options = {.batch = options_.batch, .weights_format = *format};
+    SetMathMode(options_.math_mode, predictor_options);
+    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Predictor> predictor,
+                          Create(std::move(model), *file, holds_model, predictor_options));
     warnings_.insert(warnings_.end(), predictor->warnings().begin(), predictor->warnings().end());
     DTNN_RETURN_IF_ERROR(predictor->images().status());
     return predictor;

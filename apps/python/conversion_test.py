@@ -94,7 +94,7 @@ class ConversionTest(unittest.TestCase):
         self.assertGreater(counted, 50, "other threads run meanwhile")
         self.assertIn("60 samples, ", said[0])
         self.assertIn("1_Conv2D", said[0])
-        exact, bytes_ = dtnn.load(self.out), dtnn.load(self.out, int8=True)
+        exact, bytes_ = dtnn.load(self.out), dtnn.load(self.out, math_mode="int8")
         np.testing.assert_allclose(bytes_.predict(x), exact.predict(x), atol=0.05)
         self.refuses(
             "calibrate=arrays: its samples are 6x6x1 with 2 outputs; model simplecnn takes 4x4x1 "
@@ -116,7 +116,7 @@ class ConversionTest(unittest.TestCase):
         values = dtnn.Arrays(bytes_ / np.float32(255), y)
         dtnn.quantize(mine, self.out, data)
         dtnn.quantize(mine, other, values)
-        answers = [dtnn.load(path, int8=True).predict(bytes_) for path in (self.out, other)]
+        answers = [dtnn.load(path, math_mode="int8").predict(bytes_) for path in (self.out, other)]
         np.testing.assert_allclose(answers[1], answers[0], atol=0.01)
         dtnn.Run(net, values, batch_size=4).save(mine)
         self.refuses(

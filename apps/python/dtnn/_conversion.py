@@ -95,7 +95,7 @@ def quantize(
     calibrate: Dataset | str | os.PathLike,
     **options: Any,
 ) -> str:
-    """Prepares the model in a file for inference in 8 bits, dtnn.load(out, int8=True), and returns
+    """Prepares the model in a file for inference in 8 bits, dtnn.load(out, math_mode="int8"), and returns
     what the program quantize says: each layer's error, accuracy and speed of both.
 
     calibrate: samples to find ranges of values with, as training showed them: dtnn.Arrays(x, y),
