@@ -129,7 +129,7 @@ bool OwnParameters::Counts(const federation::RoundTask& task) const {
   const int64_t done = task.over ? task.round : task.round - 1;
   if (trained_.round > done) return false;
   const bool is_known = task.made_by != federation::AttemptId();
-  if (trained_.round == done && is_known) return trained_.attempt == task.made_by;
+  if (trained_.round == done && is_known && trained_.attempt != task.made_by) return false;
   return trained_.used.value_or(true);
 }
 

@@ -126,6 +126,15 @@ TEST_F(OwnParametersTest, WhatItKnowsOfItsUpdateIsInTheFile) {
   }
 }
 
+// The attempt made the next parameters without its update, which was left out.
+TEST_F(OwnParametersTest, DoNotCountWhereTheAttemptWasMadeWithoutThem) {
+  for (const bool over : {false, true}) {
+    OwnParameters own = Must(OwnParameters::Create(options_, client_, model_, {1, 2}));
+    Must(Keep(own, 1, {3, 4}));
+    EXPECT_EQ(Begin(own, over ? 1 : 2, false, over, last_), Values({1, 2}));
+  }
+}
+
 // An aggregator that had not saved the round does it again with others.
 TEST_F(OwnParametersTest, CountOnlyWhereTheirAttemptMadeTheNextParameters) {
   for (const std::optional<bool> used : {std::optional<bool>(), std::optional(true)}) {
