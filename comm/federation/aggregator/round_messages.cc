@@ -70,10 +70,13 @@ absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
   do {  // also those who come now
     for (auto& [id, member] : roster.members()) {
       if (member.name.empty() || !told.insert(id).second) continue;
-      SendRound(
-          member, 0,
-          {.over = true, .round = state.rounds_done, .rounds = rounds, .parameters = state.from},
-          bodies);
+      SendRound(member, 0,
+                // A run that goes on may be of fewer rounds than are done.
+                {.over = true,
+                 .round = state.rounds_done,
+                 .rounds = std::max(rounds, state.rounds_done),
+                 .parameters = state.from},
+                bodies);
     }
     // A connection that is closed with bytes unread may take what was sent with it: clients go
     // first.

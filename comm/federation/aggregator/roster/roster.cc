@@ -223,7 +223,11 @@ absl::StatusOr<bool> Roster::TakeFrames(int id, Member& member) {
       member.past->Take(member.past_position, *std::move(frame));
       continue;
     }
+    // The rest of a frame may come after its question was taken back, or another was asked.
     const std::shared_ptr<Inquiry> attempt = member.attempt;
+    if (attempt == nullptr || frame->header.attempt != attempt->number()) {
+      return DataLoss("answers a question that it has not been asked");
+    }
     attempt->Take(member.position, *std::move(frame));
     if (!attempt->over() || !attempt->answered(member.position)) continue;
     options_.Observer().OnLate(member.name);
