@@ -93,7 +93,7 @@ class Run {
                         .loss = metric_set_.Names().front()});
     DTNN_ASSIGN_OR_RETURN(FederationState state, output.Begin());
     watch_.Begin(graph_->name(), state.rounds_done, rounds(),
-                 /*hides_drawn=*/protector.privacy().on() && flags_.client_fraction < 1);
+                 /*hides_drawn=*/protector.privacy().on());
     watch_.Remember(output.history());
     if (!flags_.monitor.port && flags_.monitor != MonitorOptions()) {
       Warn("options that begin with --metrics- have no effect without --metrics-port");
@@ -117,9 +117,15 @@ class Run {
     if (!meeting.place.datagrams) meeting.place.listener = listener.Release();
     AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);
     aggregator.charged = [&](const FederationState& charged) { return output.Charged(charged); };
-    aggregator.round_done = [&](const RoundRecord& record, const FederationState& now) {
+    aggregator.round_done = [&](const RoundRecord& of_clients, const FederationState& now) {
       watch_.OnSave();
-      RoundRecord watched = record;
+      RoundRecord watched = of_clients;
+      // Those of validation are the aggregator's own where it tests.
+      if (flags_.rounds.test_every > 0) {
+        std::erase_if(watched.metrics,
+                      [](const auto& metric) { return metric.first.starts_with("val_"); });
+      }
+      const RoundRecord record = watched;
       const auto test = [&](RoundRecord& tested) {
         AddTest(tested);
         watched = tested;
