@@ -1,5 +1,6 @@
 #include "data/preprocessing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -159,6 +160,15 @@ absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view text, int64_t 
     return preprocessing;
   }
   return Unknown(text);
+}
+
+std::optional<Geometry> GeometryToOpenWith(const Preprocessing& preprocessing,
+                                           const ImageExtents& sample) {
+  if (!preprocessing.geometry) return std::nullopt;
+  const Geometry& geometry = preprocessing.geometry->geometry;
+  const bool larger =
+      geometry.resize > 0 && geometry.resize != std::max(sample.height, sample.width);
+  return larger ? std::nullopt : std::optional(geometry);
 }
 
 bool SamePreprocessing(const Preprocessing& a, const Preprocessing& b, int64_t channels) {

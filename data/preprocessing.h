@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "data/images/resize.h"
 #include "data/normalize.h"
+#include "tensor/format.h"
 
 namespace dtnn {
 
@@ -46,6 +47,11 @@ struct Preprocessing {
 
 // `by` after all that `preprocessing` does.
 void AddNormalization(const Normalization& by, Preprocessing& preprocessing);
+
+// The geometry that gives samples of extents `sample` when a data set is opened with it. nullopt if
+// it is not known, or if samples are the middle of larger images: of a data set that cuts its own.
+std::optional<Geometry> GeometryToOpenWith(const Preprocessing& preprocessing,
+                                           const ImageExtents& sample);
 
 // JSON such as {"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75],
 // "geometry":{"crop":0.875,"resize":224,"of":"bytes"}}. Numbers come back as they are.

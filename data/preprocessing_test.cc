@@ -97,6 +97,17 @@ TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
   EXPECT_FALSE(ParsePreprocessing(text + std::string("\0}", 2), 3).ok());
 }
 
+TEST(PreprocessingTest, DataSetsThatCutTheirOwnSamplesAreOpenedAsTheyAre) {
+  const auto with = [](const Geometry& geometry) {
+    return GeometryToOpenWith({.geometry = ImageGeometry{geometry}}, {224, 200, 3});
+  };
+  const Geometry whole = {.square = true, .crop = 0.75, .resize = 224}, cropped = {.crop = 0.5};
+  EXPECT_EQ(with(whole), whole);
+  EXPECT_EQ(with(cropped), cropped);
+  EXPECT_EQ(with({.square = true, .crop = 0.75, .resize = 227}), std::nullopt);
+  EXPECT_EQ(GeometryToOpenWith({}, {224, 224, 3}), std::nullopt) << "not told";
+}
+
 TEST(PreprocessingTest, IsTheSameButForRounding) {
   const Preprocessing one = {Input::kBytes, {{-0.45}, {3.75}}};
   const Preprocessing three = {Input::kBytes, {{-0.45, -0.45, -0.45 + 1e-9}, {3.75}}};

@@ -12,6 +12,7 @@
 #include "data/files/folder_listing.h"
 #include "data/loading/open_dataset.h"
 #include "data/normalize.h"
+#include "data/preprocessing.h"
 #include "models/serving/image_input.h"
 #include "tensor/errors.h"
 #include "tensor/format.h"
@@ -70,10 +71,10 @@ class SampleReader {
   absl::StatusOr<QuantizeSamples> OfDataset() {
     dataset_ = flags_.dataset;
     if (dataset_ == nullptr) {
-      const Geometry geometry = model_.preprocessing.geometry.value_or(ImageGeometry{}).geometry;
-      const OpenDatasetOptions options = {.path = flags_.dataset_path,
-                                          .geometry = geometry,
-                                          .imagenet_whole = sample_.height == 227};
+      const OpenDatasetOptions options = {
+          .path = flags_.dataset_path,
+          .geometry = GeometryToOpenWith(model_.preprocessing, sample_).value_or(Geometry{}),
+          .imagenet_whole = sample_.height == 227};
       DTNN_ASSIGN_OR_RETURN(dataset_, OpenDataset(flags_.calibrate, options));
     }
     DTNN_ASSIGN_OR_RETURN(dataset_,

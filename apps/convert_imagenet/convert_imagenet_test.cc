@@ -17,6 +17,7 @@
 #include "data/testing/tf_records.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/serving/image_input.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -101,6 +102,47 @@ TEST(ConvertImagenetTest, RecordFilesBecomeNpzFilesOfTheSameName) {
                                ", 0 files were there already\n"));
     EXPECT_THAT(Labels(output, Split::kTrain), ElementsAre(7, 100, 30));
     EXPECT_THAT(Labels(output, Split::kTest), ElementsAre(50));
+  }
+}
+
+// Training reads the files; predictions, served or not, read images as the data set describes them.
+TEST(ConvertImagenetTest, PredictionsSeeWhatTrainingSaw) {
+  // Sides whose crops are rounded up and down, and those of a JPEG that is decoded at half of them.
+  const std::vector<std::pair<int, int>> extents = {
+      {375, 500}, {333, 271}, {140, 140}, {1024, 1150}};
+  Bytes records;
+  std::vector<Bytes> jpegs;
+  for (const auto& [height, width] : extents) {
+    jpegs.push_back(
+        testing::EncodeJpeg(height, width, testing::SmoothPixels(height, width, 3, height)));
+    const Bytes record = TfRecordBytes(ImageExampleBytes({jpegs.back(), 1}));
+    records.insert(records.end(), record.begin(), record.end());
+  }
+  const std::string input = testing::NewFolder("convert_input"), output = Output();
+  WriteFile(input, "train-00000-of-00001", records);
+  Converted({.input = input, .output = output});
+  for (const bool whole : {false, true}) {
+    const auto imagenet = OpenImagenetNpz({.train = output, .whole = whole}).value();
+    const ImageExtents sample = imagenet->sample();
+    const int64_t n = imagenet->size(Split::kTrain);
+    ASSERT_EQ(n, int64_t(extents.size()));
+    const Shape shape = {n, sample.height, sample.width, 3};
+    const Tensor trained = Tensor::Zeros(DType::kFloat32, shape).value();
+    const Tensor predicted = Tensor::Zeros(DType::kFloat32, shape).value();
+    const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{n}).value();
+    ASSERT_TRUE(
+        imagenet->Read(Split::kTrain, AllIndices(n), TensorFormat::kNHWC, trained, targets).ok());
+    const auto images =
+        ImageInput::Create(imagenet->preprocessing(), sample, TensorFormat::kNHWC).value();
+    for (int64_t i = 0; i < n; ++i) {
+      ASSERT_TRUE(images.Decode(jpegs[size_t(i)], "jpeg", predicted, i).ok());
+      int64_t differ = 0;
+      const int64_t values = sample.height * sample.width * 3;
+      for (int64_t at = i * values; at < (i + 1) * values; ++at) {
+        differ += trained.data<float>()[at] != predicted.data<float>()[at];
+      }
+      EXPECT_EQ(differ, 0) << extents[size_t(i)].first << " x " << extents[size_t(i)].second;
+    }
   }
 }
 

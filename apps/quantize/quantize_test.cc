@@ -9,6 +9,8 @@
 #include "apps/conversion/quantize_model.h"
 #include "apps/testing/process.h"
 #include "comm/ranks/job/exit_code.h"
+#include "data/datasets/imagenet/imagenet_npz.h"
+#include "data/datasets/imagenet/imagenet_shard.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
@@ -148,6 +150,33 @@ std::string Folders(const std::vector<std::string>& classes) {
     }
   }
   return data;
+}
+
+// Whose network takes a part of images that were cropped and resized when the files were written.
+TEST_F(QuantizeProgramTest, ImagenetsFilesAreTakenAsTheyAre) {
+  for (const int64_t side : {224, 227}) {
+    const std::string data = testing::NewFolder("quantize_imagenet");
+    ImagenetShard shard = *ImagenetShard::Create(2);
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(
+          shard.Add(testing::EncodePng(40, 30, testing::SmoothPixels(40, 30, 3, i)), i + 1, "a")
+              .ok());
+    }
+    ASSERT_TRUE(shard.Write(data + "/train-0.npz").ok());
+    ASSERT_TRUE(shard.Write(data + "/test-0.npz").ok());
+    GraphBuilder b("net", TensorFormat::kNHWC);
+    b.Input({side, side, 3}).Conv2d(4, {.kernel = 8, .stride = 8}).Relu().Conv2d(4);
+    SavedModel model = {.graph = *b.AdaptiveAveragePool2d(1).Flatten().Fc(1000).Softmax().Build()};
+    model.preprocessing =
+        (*OpenImagenetNpz({.train = data, .whole = side == 227}))->preprocessing();
+    auto device = *DeviceContext::Create(Device::Cpu());
+    auto store = *ParameterStore::Create(model.graph, *device, model.dtype, /*seed=*/3);
+    const std::string path = folder_ + "/model.safetensors";
+    ASSERT_TRUE(SaveModel(path, model, *store, *device).ok());
+    const absl::Status status = Run(path, "imagenet", data);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_THAT(text_, HasSubstr("2 samples"));
+  }
 }
 
 TEST_F(QuantizeProgramTest, ClassesAreMatchedByTheirNames) {

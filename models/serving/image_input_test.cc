@@ -8,11 +8,11 @@
 
 #include "data/datasets/folder.h"
 #include "data/datasets/imagenet/imagenet_npz.h"
+#include "data/datasets/imagenet/imagenet_shard.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "data/transforms/transformed.h"
 #include "gtest/gtest.h"
-#include "tensor/files/npz.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -95,21 +95,17 @@ TEST_F(ImageInputTest, ValuesAreResizedWhereTrainingDidThat) {
   }
 }
 
-// The middle 224 x 224 of 227 x 227 bytes in the order blue, green, red, less their means; also
-// where the image is those 224 x 224 alone.
-TEST_F(ImageInputTest, ImagenetArchivesAreShownAsInTraining) {
-  const std::vector<uint8_t> pixels = testing::SmoothPixels(227, 227, 3);
-  const Tensor x = testing::ZeroTensor(DType::kUint8, Shape{1, 3, 227, 227});
-  for (size_t i = 0; i < 227 * 227; ++i) {
-    for (size_t c = 0; c < 3; ++c) x.data<uint8_t>()[c * 227 * 227 + i] = pixels[i * 3 + c];
+// The middle 224 x 224, or all, of 227 x 227 bytes in the order blue, green, red, less their means.
+// These are of the middle of an image.
+TEST_F(ImageInputTest, ImagenetsFilesAreShownAsInTraining) {
+  const testing::Bytes jpeg = testing::EncodeJpeg(375, 500, testing::SmoothPixels(375, 500, 3));
+  ImagenetShard shard = *ImagenetShard::Create(1);
+  ASSERT_TRUE(shard.Add(jpeg, 1, "jpeg").ok());
+  ASSERT_TRUE(shard.Write(root_ + "/train-0.npz").ok());
+  const std::string image = testing::WriteFile(root_, "image.jpg", jpeg);
+  for (const bool whole : {false, true}) {
+    ExpectAsTrained(**OpenImagenetNpz({.train = root_, .whole = whole}), image);
   }
-  const std::string shard = root_ + "/train-0.npz";
-  ASSERT_TRUE(
-      WriteNpz(shard, {{"x", x}, {"y", testing::TensorOf(DType::kInt32, Shape{1}, {1})}}).ok());
-  const auto imagenet = *OpenImagenetNpz({.train = root_});
-  const std::string whole =
-      testing::WriteFile(root_, "whole.png", testing::EncodePng(227, 227, pixels));
-  ExpectAsTrained(*imagenet, whole);
 }
 
 TEST_F(ImageInputTest, OtherSizesAreResizedToTheNetworks) {

@@ -33,11 +33,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> OpenImagenet(const ImagenetOption
                             .geometry = options.geometry,
                             .skip_damaged = options.skip_damaged});
   }
+  const bool done = options.geometry == kImagenetShardGeometry;  // when they were written
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> shards,
                         OpenImagenetNpz({.train = options.train,
                                          .test = options.test,
                                          .one_place = options.one_place,
-                                         .whole = options.whole,
+                                         .whole = options.whole || done,
                                          .cache_bytes = options.cache_bytes}));
   if (options.skip_damaged) {
     constexpr std::string_view kOption = "OpenDatasetOptions::skip_damaged_images";
@@ -47,6 +48,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> OpenImagenet(const ImagenetOption
                         " is for ImageNet's archives; leave it out"),
         kOption);
   }
+  if (done) return shards;
   return Transform(std::move(shards), options.geometry);
 }
 

@@ -18,7 +18,9 @@ namespace dtnn {
 struct ImagenetOptions {
   std::string train = {}, test = {};  // folders; a split with an empty name is not read
   bool one_place = false;  // both splits lie in one folder, also where only one of them is opened
-  Geometry geometry = {};  // the archives need a resize
+  // The archives need a resize. With kImagenetShardGeometry, .npz files give `whole` images, which
+  // are all that it would give of the archives' images.
+  Geometry geometry = {};
   bool skip_damaged = false;  // in archives (image_dataset.h); InvalidArgument with .npz files
   bool whole = false;         // of .npz files: 227 x 227 instead of the middle 224 x 224
   int64_t cache_bytes = int64_t{1} << 30;  // for .npz files

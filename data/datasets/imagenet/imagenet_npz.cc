@@ -242,7 +242,7 @@ class ImagenetNpz : public Dataset {
   Preprocessing preprocessing() const override {
     Preprocessing preprocessing = {.input = Preprocessing::Input::kBgrBytes,
                                    .normalization = {.scale = {1}},
-                                   .geometry = ImageGeometry{{.resize = kSide}}};
+                                   .geometry = ImageGeometry{kImagenetShardGeometry}};
     for (const double mean : kMeans) preprocessing.normalization.offset.push_back(-mean);
     return preprocessing;
   }

@@ -13,6 +13,8 @@
 // means 103.939, 116.779, 123.68 subtracted, not divided by 255: what networks that were trained in
 // Caffe's way expect.
 //
+// Of the images they are the middle square, by kImagenetShardGeometry.
+//
 // Only the labels are read at once. A file is decoded as a whole, 190 MB for 1251 images, and kept
 // up to a budget; groups() makes the sampler read every file once per epoch.
 
@@ -25,11 +27,16 @@
 
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
+#include "data/images/resize.h"
 
 namespace dtnn {
 
 inline constexpr int64_t kImagenetClasses = 1000;
 inline constexpr int64_t kImagenetShardSide = 227;
+// What the files have of ImageNet's images: what resizing the shorter side to 256 and cropping the
+// centre gives, without rounding twice.
+inline constexpr Geometry kImagenetShardGeometry = {
+    .square = true, .crop = 227.0 / 256, .resize = kImagenetShardSide};
 
 struct ImagenetNpzOptions {
   std::string train = {}, test = {};  // P above; a split with an empty name is not read

@@ -1,7 +1,6 @@
 #include "data/datasets/imagenet/imagenet_shard.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -19,14 +18,7 @@ namespace {
 
 constexpr int64_t kSide = kImagenetShardSide, kPlane = kSide * kSide;
 constexpr int64_t kImageBytes = 3 * kPlane;
-constexpr double kKept = 227.0 / 256;
 constexpr int64_t kMaxImages = 100000;
-
-Window MiddleSquare(const ImageExtents& extents) {
-  const int64_t shorter = std::min(extents.height, extents.width);
-  const int64_t side = std::max<int64_t>(1, std::llround(double(shorter) * kKept));
-  return {(extents.height - side) / 2, (extents.width - side) / 2, side, side};
-}
 
 }  // namespace
 
@@ -53,12 +45,12 @@ absl::Status ImagenetShard::Add(std::span<const uint8_t> encoded, int64_t label,
   }
   const int64_t capacity = int64_t(images_->size()) / kImageBytes;
   if (size() == capacity) DTNN_RETURN_IF_ERROR(MakeRoom(2 * capacity));
-  // A far larger JPEG is decoded in a part of its extents, twice what is needed at least.
-  const ImageOptions options = {.shortest_side = int64_t(2 * kSide / kKept) + 1};
+  const ImageOptions options = {.shortest_side = ShortestSide(kImagenetShardGeometry, kSide)};
   DTNN_ASSIGN_OR_RETURN(const Image image, DecodeImage(encoded, name, options));
   std::vector<uint8_t> pixels(kImageBytes);
-  ResizeBilinear(image.pixels, image.extents, TensorFormat::kNHWC, MiddleSquare(image.extents),
-                 kSide, kSide, std::span<uint8_t>(pixels));
+  ResizeBilinear(image.pixels, image.extents, TensorFormat::kNHWC,
+                 CentralCrop(kImagenetShardGeometry, image.extents), kSide, kSide,
+                 std::span<uint8_t>(pixels));
   uint8_t* to = reinterpret_cast<uint8_t*>(images_->data()) + size() * kImageBytes;
   for (int64_t pixel = 0; pixel < kPlane; ++pixel) {
     for (int64_t c = 0; c < 3; ++c) to[c * kPlane + pixel] = pixels[size_t(3 * pixel + c)];

@@ -1,9 +1,8 @@
 // Writes the .npz files that imagenet_npz.h reads: images of ImageNet, decoded and brought to
 // 227 x 227.
 //
-// Of each image the middle square is taken, whose side is 227/256 of the shorter side, and resized
-// to 227 x 227 (bilinear, antialiased; resize.h): what resizing the shorter side to 256 and
-// cropping the centre gives, without rounding twice.
+// Each image is decoded, cropped and resized by kImagenetShardGeometry as images of a folder are
+// (image_dataset.h), and as a prediction does it (models/serving/image_input.h): same bits.
 
 #ifndef DTNN_DATA_DATASETS_IMAGENET_IMAGENET_SHARD_H_
 #define DTNN_DATA_DATASETS_IMAGENET_IMAGENET_SHARD_H_

@@ -9,6 +9,7 @@
 
 #include "data/datasets/imagenet/imagenet.h"
 #include "data/datasets/imagenet/imagenet_archives.h"
+#include "data/datasets/imagenet/imagenet_npz.h"
 #include "data/datasets/imagenet/imagenet_synsets.h"
 #include "data/testing/archives.h"
 #include "data/testing/idx_files.h"
@@ -226,6 +227,37 @@ TEST(ImagenetSynsetsTest, EveryFieldHasItsKind) {
         ParseImagenetSynsets(testing::MatlabBytes(structs, true), "", "kit").status().message(),
         "kit: meta.mat: a synset has no number, name or words");
   }
+}
+
+// A model says what was done to its images, also when they had it before.
+TEST(ImagenetTest, FilesOfPreprocessedImagesAreNotCroppedAgain) {
+  const std::string root = testing::NewFolder("imagenet");
+  const Tensor x = Tensor::Zeros(DType::kUint8, Shape{1, 3, 227, 227}).value();
+  for (int64_t i = 0; i < x.num_elements(); ++i) x.data<uint8_t>()[i] = uint8_t(i * i);
+  const Tensor y = Tensor::Zeros(DType::kInt32, Shape{1, 1}).value();
+  y.data<int32_t>()[0] = 1;
+  ASSERT_TRUE(WriteNpz(root + "/train-0.npz", {{"x", x}, {"y", y}}).ok());
+  const auto whole = OpenImagenet({.train = root, .whole = true}).value();
+  const auto again =
+      OpenImagenet(
+          {.train = root, .geometry = whole->preprocessing().geometry->geometry, .whole = true})
+          .value();
+  EXPECT_EQ(again->preprocessing().geometry, whole->preprocessing().geometry);
+  ASSERT_EQ(again->sample(), whole->sample());
+  std::vector<std::vector<float>> values;
+  for (const auto& imagenet : {whole, again}) {
+    std::vector<float>& read = values.emplace_back(3 * 227 * 227);
+    const Tensor to = Tensor::Zeros(DType::kFloat32, Shape{1, 3, 227, 227}).value();
+    const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{1}).value();
+    ASSERT_TRUE(
+        imagenet->Read(Split::kTrain, std::vector<int64_t>{0}, TensorFormat::kNCHW, to, targets)
+            .ok());
+    std::copy_n(to.data<float>(), read.size(), read.begin());
+  }
+  EXPECT_EQ(values[0], values[1]);
+  EXPECT_EQ(OpenImagenet({.train = root, .geometry = kImagenetShardGeometry}).value()->sample(),
+            whole->sample())
+      << "as of the archives";
 }
 
 TEST(ImagenetTest, FilesOfPreprocessedImagesAreUsedElse) {

@@ -1,6 +1,6 @@
 #include "models/run/parts/model_file.h"
 
-#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -88,18 +88,14 @@ absl::Status FollowModel(const SavedModel& model, RunOptions& options) {
     options.training.loss = loss;
   }
   DataOptions& data = options.data;
-  if (data.center_square || data.center_crop || data.resize || !model.preprocessing.geometry)
-    return absl::OkStatus();
-  const Geometry& geometry = model.preprocessing.geometry->geometry;
-  const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
-  // Images that are larger than the samples are of a data set that cuts its own.
-  const bool own = geometry.resize > 0 && geometry.resize != std::max(sample.height, sample.width);
-  if (own) return absl::OkStatus();
-  data.center_square = geometry.square;
-  data.center_crop = geometry.crop < 1;
-  if (geometry.crop < 1) data.center_crop_share = geometry.crop;
-  data.resize = geometry.resize > 0;
-  if (geometry.resize > 0) data.resize_side = geometry.resize;
+  const std::optional<Geometry> geometry = GeometryToOpenWith(
+      model.preprocessing, ExtentsOf(model.graph.input_shape(), model.graph.format()));
+  if (data.center_square || data.center_crop || data.resize || !geometry) return absl::OkStatus();
+  data.center_square = geometry->square;
+  data.center_crop = geometry->crop < 1;
+  if (geometry->crop < 1) data.center_crop_share = geometry->crop;
+  data.resize = geometry->resize > 0;
+  if (geometry->resize > 0) data.resize_side = geometry->resize;
   return absl::OkStatus();
 }
 

@@ -82,9 +82,11 @@ TEST(ModelFileTest, OptionsThatAreSetStayEvenWithTheirDefaults) {
 // As ImageNet's archives do, which hold 227 x 227 pixels.
 TEST(ModelFileTest, ADataSetThatCutsItsOwnImagesIsLeftAlone) {
   SavedModel model = Trained();
-  model.preprocessing.geometry = ImageGeometry{{.resize = 11}};
+  model.preprocessing.geometry = ImageGeometry{{.square = true, .crop = 0.75, .resize = 11}};
   RunOptions options;
   ASSERT_TRUE(FollowModel(model, options).ok());
+  EXPECT_EQ(options.data.center_square, std::nullopt);
+  EXPECT_EQ(options.data.center_crop, std::nullopt);
   EXPECT_EQ(options.data.resize, std::nullopt);
 }
 
