@@ -192,6 +192,20 @@ TEST(ConvertImagenetTest, DamagedRecordsAreNamedAndLeaveNoFile) {
             path + ", record 0: its class is 1001, expected 1 to 1000");
 }
 
+TEST(ConvertImagenetTest, TwoInputsOfOneOutputAreRefused) {
+  const std::string input = Input(), output = Output();
+  std::filesystem::create_directories(input + "/train");
+  WriteFile(input + "/train", "train-00001-of-00002", Records({31}));
+  EXPECT_EQ(Error({.input = input, .output = output}),
+            input + "/train-00001-of-00002 and " + input +
+                "/train/train-00001-of-00002: both would become train-00001-of-00002.npz; remove "
+                "one of them");
+  EXPECT_FALSE(std::filesystem::exists(output));
+  std::filesystem::remove(input + "/train-00001-of-00002");
+  EXPECT_THAT(Converted({.input = input, .output = output}), HasSubstr("3 files with 4 images"))
+      << "some in one folder, some in the other";
+}
+
 TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
   const std::string input = testing::NewFolder("convert_archives"), output = Output();
   const auto images = [](uint8_t label, int count) {

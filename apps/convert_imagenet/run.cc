@@ -1,9 +1,9 @@
 #include "apps/convert_imagenet/run.h"
 
-#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -62,20 +62,25 @@ bool IsRecordFile(const std::string& name, const std::string& part) {
 
 absl::StatusOr<std::vector<Job>> RecordJobs(const ConvertOptions& options,
                                             const std::string& part) {
-  std::vector<Job> jobs;
+  std::map<std::string, std::string> inputs;  // by their names
   for (const fs::path& folder : {fs::path(options.input), fs::path(options.input) / part}) {
     DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(folder.string()));
     if (kind != PathKind::kFolder) continue;
     DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesIn(folder.string()));
     for (const std::string& name : names) {
       if (!IsRecordFile(name, part)) continue;
-      const std::string input = (folder / name).string();
-      jobs.push_back({(fs::path(options.output) / (name + ".npz")).string(), 1251, false,
-                      [input](ImagenetShard& shard) { return AddRecords(input, shard); }});
+      const std::string path = (folder / name).string();
+      const auto& [at, is_new] = inputs.emplace(name, path);
+      if (is_new) continue;
+      return InvalidArgument(at->second, " and ", path, ": both would become ", name,
+                             ".npz; remove one of them");
     }
   }
-  std::sort(jobs.begin(), jobs.end(),
-            [](const Job& a, const Job& b) { return a.output < b.output; });
+  std::vector<Job> jobs;
+  for (const auto& [name, path] : inputs) {
+    jobs.push_back({(fs::path(options.output) / (name + ".npz")).string(), 1251, false,
+                    [path = path](ImagenetShard& shard) { return AddRecords(path, shard); }});
+  }
   return jobs;
 }
 
