@@ -18,6 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/serving/image_input.h"
+#include "tensor/files/npz.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -206,6 +207,43 @@ TEST(ConvertImagenetTest, TwoInputsOfOneOutputAreRefused) {
       << "some in one folder, some in the other";
 }
 
+TEST(ConvertImagenetTest, FilesMadeFromOtherInputAreRefused) {
+  const std::string archives = testing::NewFolder("convert_archives"), records = Input();
+  std::vector<testing::Member> images;
+  for (const char* const name : {"0.JPEG", "1.JPEG", "2.JPEG"}) {
+    images.push_back({name, FlatJpeg(16, 20, {60, 0, 0})});
+  }
+  const Bytes tar = TarBytes({{"n01.tar", TarBytes(images)}});
+  WriteFile(archives, "ILSVRC2012_img_train.tar", tar);
+  const auto bytes = [](const std::string& file) {
+    return std::to_string(std::filesystem::file_size(file)) + " bytes";
+  };
+  const auto from = [](const std::string& input, const std::string& output) -> ConvertOptions {
+    return {.input = input, .output = output, .part = "train", .train_files = 2};
+  };
+  const std::string output = Output(), first = output + "/train-00000-of-00002.npz";
+  Converted(from(archives, output));
+  EXPECT_THAT(Converted(from(archives, output)), HasSubstr("2 files were there already"));
+  const std::string record = bytes(records + "/train-00000-of-00002");
+  EXPECT_EQ(Error(from(records, output)),
+            first + ": was made from ILSVRC2012_img_train.tar of " + std::to_string(tar.size()) +
+                " bytes, 1 of its 3 images from 0 on, shuffled; now it would be from a TFRecord "
+                "file of " +
+                record + ". It is of another conversion: delete it, or choose another folder");
+  // Other files with the same names.
+  const std::string other = Output();
+  Converted(from(records, other));
+  WriteFile(records, "train-00000-of-00002", Records({7, 100, 30}));
+  EXPECT_THAT(Error(from(records, other)),
+              HasSubstr("/train-00000-of-00002.npz: was made from a TFRecord file of " + record));
+  // A file that another program wrote.
+  const Tensor x = Tensor::Zeros(DType::kUint8, Shape{1, 3, 227, 227}).value();
+  const Tensor y = Tensor::Zeros(DType::kInt32, Shape{1, 1}).value();
+  ASSERT_TRUE(WriteNpz(first, {{"x", x}, {"y", y}}).ok());
+  EXPECT_THAT(Error(from(archives, output)),
+              HasSubstr(first + ": does not say what it was made from; now it would be from "));
+}
+
 TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
   const std::string input = testing::NewFolder("convert_archives"), output = Output();
   const auto images = [](uint8_t label, int count) {
@@ -258,9 +296,8 @@ TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
   // Then from archives with other images.
   WriteFile(input, "ILSVRC2012_img_train.tar",
             TarBytes({{"n02.tar", images(2, 4)}, {"n01.tar", images(1, 5)}}));
-  EXPECT_THAT(
-      Error({.input = input, .output = output, .train_files = 2, .validation_files = 1}),
-      HasSubstr("train-00000-of-00002.npz: has 3 images, but gets 4 now; it is of another "));
+  EXPECT_THAT(Error({.input = input, .output = output, .train_files = 2, .validation_files = 1}),
+              HasSubstr("train-00000-of-00002.npz: was made from ILSVRC2012_img_train.tar of "));
   // One archive is enough for its part.
   const std::string train = Output();
   EXPECT_THAT(Converted({.input = input, .output = train, .part = "train", .train_files = 2}),

@@ -37,8 +37,8 @@ namespace fs = std::filesystem;
 // One file to be written.
 struct Job {
   std::string output;
+  std::string source;  // what it is made from: decides its images, as far as that is soon known
   int64_t expected_images = 1251;
-  bool exact = false;  // so many, and no others
   std::function<absl::Status(ImagenetShard&)> fill;
 };
 
@@ -52,6 +52,13 @@ absl::Status AddRecords(const std::string& path, ImagenetShard& shard) {
     DTNN_ASSIGN_OR_RETURN(const LabelledImage image, ParseImageExample(record, place));
     DTNN_RETURN_IF_ERROR(shard.Add(image.encoded, image.label, place));
   }
+}
+
+absl::StatusOr<std::string> WithSize(std::string_view what, const fs::path& path) {
+  std::error_code error;
+  const uintmax_t bytes = fs::file_size(path, error);
+  if (error) return NotFound(path.string(), ": ", error.message());
+  return StrCat(what, " of ", bytes, " bytes");
 }
 
 // "train-00000-of-01024": no ending.
@@ -78,26 +85,34 @@ absl::StatusOr<std::vector<Job>> RecordJobs(const ConvertOptions& options,
   }
   std::vector<Job> jobs;
   for (const auto& [name, path] : inputs) {
-    jobs.push_back({(fs::path(options.output) / (name + ".npz")).string(), 1251, false,
-                    [path = path](ImagenetShard& shard) { return AddRecords(path, shard); }});
+    DTNN_ASSIGN_OR_RETURN(std::string source, WithSize("a TFRecord file", path));
+    jobs.push_back(
+        {.output = (fs::path(options.output) / (name + ".npz")).string(),
+         .source = std::move(source),
+         .fill = [path = path](ImagenetShard& shard) { return AddRecords(path, shard); }});
   }
   return jobs;
 }
 
 // `files` lives as long as the jobs.
-std::vector<Job> ArchiveJobs(const ConvertOptions& options, const std::string& part,
-                             const LabelledFiles& files, int64_t count) {
+absl::StatusOr<std::vector<Job>> ArchiveJobs(const ConvertOptions& options, const std::string& part,
+                                             const LabelledFiles& files, int64_t count) {
+  const bool train = part == "train";
+  const char* const name = train ? kImagenetTrainTar : kImagenetValidationTar;
+  DTNN_ASSIGN_OR_RETURN(const std::string archive, WithSize(name, fs::path(options.input) / name));
   const int64_t images = files.files.size();
   auto order = std::make_shared<std::vector<int64_t>>(size_t(images));
   std::iota(order->begin(), order->end(), 0);
   // The archive is sorted by class; a file of one class alone could not be trained from in order.
-  if (part == "train") Shuffle(Philox(0, StreamId(RandomPurpose::kShuffle)), *order);
+  if (train) Shuffle(Philox(0, StreamId(RandomPurpose::kShuffle)), *order);
   std::vector<Job> jobs;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t begin = images * i / count, end = images * (i + 1) / count;
-    const std::string name = absl::StrFormat("%s-%05d-of-%05d.npz", part, i, count);
-    jobs.push_back({(fs::path(options.output) / name).string(), end - begin, true,
-                    [&files, order, begin, end](ImagenetShard& shard) {
+    const std::string output = absl::StrFormat("%s-%05d-of-%05d.npz", part, i, count);
+    jobs.push_back({(fs::path(options.output) / output).string(),
+                    StrCat(archive, ", ", end - begin, " of its ", Counted(images, "image"),
+                           " from ", begin, " on", train ? ", shuffled" : ""),
+                    end - begin, [&files, order, begin, end](ImagenetShard& shard) {
                       std::vector<uint8_t> bytes;
                       for (int64_t at = begin; at < end; ++at) {
                         const int64_t file = (*order)[size_t(at)];
@@ -134,20 +149,21 @@ class Conversion {
  private:
   // What is there already is of this conversion, or stays.
   absl::Status LookAtOutput(const Job& job) {
-    absl::StatusOr<int64_t> images = 0;
+    std::string source;
     DTNN_RETURN_IF_ERROR(
         CheckOutputFile(job.output, "a file of ImageNet's images", [&](std::string_view) {
-          images = CountImagenetShard(job.output);
-          if (images.ok()) present_.insert(job.output);
-          return images.ok();
+          absl::StatusOr<std::string> read = ImagenetShardSource(job.output);
+          if (!read.ok()) return false;
+          source = *std::move(read);
+          present_.insert(job.output);
+          return true;
         }));
-    if (!job.exact || !present_.contains(job.output) || *images == job.expected_images) {
-      return absl::OkStatus();
-    }
-    return FailedPrecondition(job.output, ": has ", Counted(*images, "image"), ", but gets ",
-                              job.expected_images,
-                              " now; it is of another conversion: delete it, or choose another "
-                              "folder");
+    if (!present_.contains(job.output) || source == job.source) return absl::OkStatus();
+    return FailedPrecondition(
+        job.output, ": ",
+        source.empty() ? "does not say what it was made from" : StrCat("was made from ", source),
+        "; now it would be from ", job.source,
+        ". It is of another conversion: delete it, or choose another folder");
   }
 
   // Files of another conversion would be read beside the new ones.
@@ -196,8 +212,9 @@ class Conversion {
   absl::StatusOr<int64_t> Write(const Job& job) const {
     DTNN_ASSIGN_OR_RETURN(ImagenetShard shard, ImagenetShard::Create(job.expected_images));
     DTNN_RETURN_IF_ERROR(job.fill(shard));
-    DTNN_RETURN_IF_ERROR(shard.Write(
-        job.output, options_.stored ? NpzCompression::kStored : NpzCompression::kDeflated));
+    DTNN_RETURN_IF_ERROR(
+        shard.Write(job.output, job.source,
+                    options_.stored ? NpzCompression::kStored : NpzCompression::kDeflated));
     return shard.size();
   }
 
@@ -254,10 +271,15 @@ absl::Status ConvertImagenet(const ConvertOptions& options, std::ostream& out) {
     }
     DTNN_ASSIGN_OR_RETURN(archives, IndexImagenet(train, validation));
     if (!train.empty()) {
-      add(ArchiveJobs(options, "train", archives.train, options.train_files));
+      DTNN_ASSIGN_OR_RETURN(std::vector<Job> more,
+                            ArchiveJobs(options, "train", archives.train, options.train_files));
+      add(std::move(more));
     }
     if (!validation.empty()) {
-      add(ArchiveJobs(options, "validation", archives.validation, options.validation_files));
+      DTNN_ASSIGN_OR_RETURN(
+          std::vector<Job> more,
+          ArchiveJobs(options, "validation", archives.validation, options.validation_files));
+      add(std::move(more));
     }
   }
   DTNN_RETURN_IF_ERROR(MakeFolder(options.output, StrCat(options.output, ": cannot be created")));

@@ -9,10 +9,12 @@
 //   divided over
 //                                                               as many files as asked
 //
-// A file that exists whole is left alone, so a conversion that was stopped can be continued; a file
-// that is not one of ImageNet's images, or is of another conversion, is refused before the first is
-// written. Files are written under another name first. Several are made at a time, one per thread,
-// each of which takes about 200 MB of memory.
+// Each file says what it was made from: the kind and size of the input, and which of an archive's
+// images. One that exists whole and says the same is left alone, so a conversion that was stopped
+// can be continued. One that says something else, or nothing, as files of other programs and older
+// versions, or that is not of ImageNet's images, is refused before the first is written. Files are
+// written under another name first. Several are made at a time, one per thread, each of which takes
+// about 200 MB of memory.
 
 #ifndef DTNN_APPS_CONVERT_IMAGENET_RUN_H_
 #define DTNN_APPS_CONVERT_IMAGENET_RUN_H_

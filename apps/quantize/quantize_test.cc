@@ -162,8 +162,8 @@ TEST_F(QuantizeProgramTest, ImagenetsFilesAreTakenAsTheyAre) {
           shard.Add(testing::EncodePng(40, 30, testing::SmoothPixels(40, 30, 3, i)), i + 1, "a")
               .ok());
     }
-    ASSERT_TRUE(shard.Write(data + "/train-0.npz").ok());
-    ASSERT_TRUE(shard.Write(data + "/test-0.npz").ok());
+    ASSERT_TRUE(shard.Write(data + "/train-0.npz", "a test").ok());
+    ASSERT_TRUE(shard.Write(data + "/test-0.npz", "a test").ok());
     GraphBuilder b("net", TensorFormat::kNHWC);
     b.Input({side, side, 3}).Conv2d(4, {.kernel = 8, .stride = 8}).Relu().Conv2d(4);
     SavedModel model = {.graph = *b.AdaptiveAveragePool2d(1).Flatten().Fc(1000).Softmax().Build()};

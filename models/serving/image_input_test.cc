@@ -101,7 +101,7 @@ TEST_F(ImageInputTest, ImagenetsFilesAreShownAsInTraining) {
   const testing::Bytes jpeg = testing::EncodeJpeg(375, 500, testing::SmoothPixels(375, 500, 3));
   ImagenetShard shard = *ImagenetShard::Create(1);
   ASSERT_TRUE(shard.Add(jpeg, 1, "jpeg").ok());
-  ASSERT_TRUE(shard.Write(root_ + "/train-0.npz").ok());
+  ASSERT_TRUE(shard.Write(root_ + "/train-0.npz", "a test").ok());
   const std::string image = testing::WriteFile(root_, "image.jpg", jpeg);
   for (const bool whole : {false, true}) {
     ExpectAsTrained(**OpenImagenetNpz({.train = root_, .whole = whole}), image);

@@ -19,6 +19,8 @@ namespace {
 constexpr int64_t kSide = kImagenetShardSide, kPlane = kSide * kSide;
 constexpr int64_t kImageBytes = 3 * kPlane;
 constexpr int64_t kMaxImages = 100000;
+constexpr char kSource[] = "__source__";
+constexpr int64_t kMaxSourceBytes = 100000;
 
 }  // namespace
 
@@ -59,19 +61,23 @@ absl::Status ImagenetShard::Add(std::span<const uint8_t> encoded, int64_t label,
   return absl::OkStatus();
 }
 
-absl::Status ImagenetShard::Write(std::string_view path, NpzCompression compression) const {
+absl::Status ImagenetShard::Write(std::string_view path, std::string_view source,
+                                  NpzCompression compression) const {
   const Tensor x = Tensor::View(images_, 0, DType::kUint8, Shape{size(), 3, kSide, kSide});
-  return WriteNpz(path, {{"x", x}}, compression, {},
+  return WriteNpz(path, {{"x", x}}, compression, {{kSource, std::string(source)}},
                   {{"y", SerializeNpyInt16(labels_, Shape{size(), 1})}});
 }
 
-absl::StatusOr<int64_t> CountImagenetShard(std::string_view path) {
+absl::StatusOr<std::string> ImagenetShardSource(std::string_view path) {
   DTNN_ASSIGN_OR_RETURN(NpzReader reader, NpzReader::Open(path));
-  DTNN_ASSIGN_OR_RETURN(const Tensor y, reader.Read("y"));
-  if (!reader.Contains("x") || y.shape().rank() < 1) {
+  if (!reader.Contains("x") || !reader.Contains("y")) {
     return InvalidArgument(path, ": is not a file of ImageNet's images");
   }
-  return y.shape()[0];
+  if (!reader.Contains(kSource)) return std::string();
+  if (reader.Bytes(kSource) > kMaxSourceBytes) {
+    return InvalidArgument(path, ": its text ", kSource, " is too long");
+  }
+  return reader.ReadText(kSource);
 }
 
 }  // namespace dtnn

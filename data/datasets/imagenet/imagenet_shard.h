@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,8 +30,8 @@ class ImagenetShard {
   absl::Status Add(std::span<const uint8_t> encoded, int64_t label, std::string_view name);
   int64_t size() const { return int64_t(labels_.size()); }
 
-  // All of the file or nothing.
-  absl::Status Write(std::string_view path,
+  // All of the file or nothing. `source`: a text about what the images were made from.
+  absl::Status Write(std::string_view path, std::string_view source,
                      NpzCompression compression = NpzCompression::kDeflated) const;
 
  private:
@@ -40,8 +41,9 @@ class ImagenetShard {
   std::vector<int16_t> labels_;
 };
 
-// The number of images in such a file, or why it is none. The images themselves are not read.
-absl::StatusOr<int64_t> CountImagenetShard(std::string_view path);
+// The text that such a file was written with, empty if it has none, or why it is not such a file.
+// The images are not read.
+absl::StatusOr<std::string> ImagenetShardSource(std::string_view path);
 
 }  // namespace dtnn
 

@@ -36,8 +36,8 @@ TEST(ImagenetShardTest, WritesWhatTheReaderReads) {
   ASSERT_TRUE(shard.Add(Picture(64, 200, 60), 1, "a").ok());
   ASSERT_TRUE(shard.Add(Picture(150, 64, 90), 1000, "b").ok());
   ASSERT_TRUE(shard.Add(Picture(72, 72, 120), 7, "c").ok());  // 64 pixels of it are kept
-  ASSERT_TRUE(shard.Write(path).ok());
-  EXPECT_EQ(CountImagenetShard(path).value(), 3);
+  ASSERT_TRUE(shard.Write(path, "three pictures").ok());
+  EXPECT_EQ(ImagenetShardSource(path).value(), "three pictures");
 
   const auto imagenet = OpenImagenetNpz({.train = folder, .whole = true}).value();
   ASSERT_EQ(imagenet->size(Split::kTrain), 3);
@@ -71,8 +71,16 @@ TEST(ImagenetShardTest, OtherFilesAreNotTakenForOne) {
   const std::string folder = testing::NewFolder("imagenet_shard");
   const std::string path = folder + "/a.npz";
   ASSERT_TRUE(WriteNpz(path, {{"y", Tensor::Zeros(DType::kInt32, Shape{1, 1}).value()}}).ok());
-  EXPECT_FALSE(CountImagenetShard(path).ok());
-  EXPECT_FALSE(CountImagenetShard(testing::WriteFile(folder, "b.npz", testing::Bytes{1})).ok());
+  EXPECT_FALSE(ImagenetShardSource(path).ok());
+  EXPECT_FALSE(ImagenetShardSource(testing::WriteFile(folder, "b.npz", testing::Bytes{1})).ok());
+  const Tensor x = Tensor::Zeros(DType::kUint8, Shape{1, 3, 227, 227}).value();
+  const Tensor y = Tensor::Zeros(DType::kInt32, Shape{1, 1}).value();
+  ASSERT_TRUE(WriteNpz(path, {{"x", x}, {"y", y}}).ok());
+  EXPECT_EQ(ImagenetShardSource(path).value(), "") << "of a program that writes none";
+  const std::string large(30000, 'a');  // four bytes each
+  ASSERT_TRUE(
+      WriteNpz(path, {{"x", x}, {"y", y}}, NpzCompression::kStored, {{"__source__", large}}).ok());
+  EXPECT_FALSE(ImagenetShardSource(path).ok());
 }
 
 }  // namespace
