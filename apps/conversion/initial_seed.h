@@ -1,4 +1,4 @@
-// Of parameters that no file gives values: the seed that training has by default.
+// The seed of parameters that no file gives values: the one that training has by default.
 
 #ifndef DTNN_APPS_CONVERSION_INITIAL_SEED_H_
 #define DTNN_APPS_CONVERSION_INITIAL_SEED_H_
