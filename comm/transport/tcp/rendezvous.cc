@@ -54,6 +54,10 @@ class Meeting {
   }
 
   absl::StatusOr<Mesh> Run() {
+    // Also where no other rank will call: it is this one's to close.
+    if (options_.rank == 0 && options_.listener >= 0) {
+      DTNN_ASSIGN_OR_RETURN(listener_, AdoptListener(options_.listener));
+    }
     cards_[0].network_space = NetworkSpace();
     if (options_.size > 1) {
       DTNN_RETURN_IF_ERROR(options_.rank == 0 ? Gather() : Join());
@@ -186,9 +190,7 @@ absl::Status Meeting::Call(int rank, const Endpoint& endpoint) {
 }
 
 absl::Status Meeting::Gather() {
-  if (options_.listener >= 0) {
-    DTNN_ASSIGN_OR_RETURN(listener_, AdoptListener(options_.listener));
-  } else {
+  if (listener_.descriptor() < 0) {
     DTNN_ASSIGN_OR_RETURN(listener_, Listen(options_.address));
   }
   DTNN_RETURN_IF_ERROR(AcceptAll());

@@ -1,11 +1,13 @@
 #include "comm/transport/tcp/rendezvous.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -164,6 +166,17 @@ TEST(RendezvousTest, AllAddressesOfAHostAreTried) {
     job.Wait();
     ExpectConnected(job, 2);
   }
+}
+
+// Elastic runs meet once per generation.
+TEST(RendezvousTest, OneRankAloneLeavesNoListenerOpen) {
+  Socket listener = Must(Listen({"127.0.0.1", 0}));
+  const int descriptor = listener.Release();
+  RendezvousOptions options;  // one rank
+  options.listener = descriptor;
+  ASSERT_TRUE(Meet(options, SecretOf('a'), Within(kTimeout)).ok());
+  EXPECT_EQ(fcntl(descriptor, F_GETFD), -1);
+  EXPECT_EQ(errno, EBADF);
 }
 
 // A rank that cannot accept connections says why, and does not wait in vain.
