@@ -84,7 +84,9 @@ absl::Status RunAsElasticRank(const LaunchPlace& place, const RankProcessOptions
                               absl::FunctionRef<absl::Status(Communicator&, ElasticRank&)> work) {
   const absl::StatusOr<JobEnvironment> job = FindJob(place);
   if (!job.ok()) return OfEnvironment(job.status());
-  if (!job->warning.empty() && place.rank == 0) options.communicator.warn(job->warning);
+  if (!job->warning.empty() && place.rank == 0 && options.communicator.warn) {
+    options.communicator.warn(job->warning);
+  }
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ElasticRank> rank,
                         ElasticRank::Create(*job, options.communicator));
   absl::StatusOr<bool> joined = rank->Join({});
