@@ -178,6 +178,7 @@ class Launch {
     const absl::Status status = coordinator_->Turn(std::span(descriptors).subspan(own));
     if (status.ok()) return;
     Say(StrCat("no rank can join any more, and one that is lost ends the run: ", status.message()));
+    broken_door_ = status;
     coordinator_ = nullptr;
   }
 
@@ -189,6 +190,7 @@ class Launch {
     while (const int number = signals_.Take()) {
       if (number == SIGCHLD) continue;
       SignalAll(number);
+      if (first_signal_ == 0) first_signal_ = number;
       // A second signal ends the run at once.
       if (++asked_ == 2) Begin(End::kKill);
     }
@@ -285,10 +287,20 @@ class Launch {
 
   absl::Status Result() const {
     // Even if ranks were lost before.
-    if (elastic() && done_ && asked_ == 0) return absl::OkStatus();
+    if (elastic() && asked_ == 0 && (done_ || Outcome().ok())) return absl::OkStatus();
     const int code = peer_lost_ ? kExitPeerLost : first_failure_;
-    if (code == kExitDone) return absl::OkStatus();
-    return WithExitCode(absl::AbortedError(""), code);
+    if (code != kExitDone) return WithExitCode(absl::AbortedError(""), code);
+    if (!elastic() || done_) return absl::OkStatus();
+    // No rank of its own says how the run ended.
+    if (asked_ > 0) return WithExitCode(absl::AbortedError(""), ExitCodeOfSignal(first_signal_));
+    return WithContext(Outcome(), "--elastic");
+  }
+
+  // How the run ended for the ranks of all, where they come and go.
+  absl::Status Outcome() const {
+    if (coordinator_ == nullptr) return broken_door_;
+    if (coordinator_->over()) return coordinator_->outcome();
+    return FailedPrecondition("the ranks have ended before the run was complete");
   }
 
   const LaunchOptions& options_;
@@ -301,7 +313,9 @@ class Launch {
   std::unique_ptr<Coordinator> coordinator_;  // null: ranks do not come and go
   int64_t restarts_left_ = 0;
   std::vector<std::unique_ptr<RankChild>> children_;
-  int asked_ = 0;  // signals that were passed on
+  absl::Status broken_door_;  // why there is no coordinator any more
+  int asked_ = 0;             // signals that were passed on
+  int first_signal_ = 0;      // of them
   int first_failure_ = kExitDone;
   bool peer_lost_ = false, broken_output_ = false;
   bool done_ = false;    // a rank has come to the run's end

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <utility>
 
 #include "comm/transport/tcp/tcp_listener.h"
@@ -90,8 +91,10 @@ bool Coordinator::Hear(Peer& peer) {
 }
 
 bool Coordinator::Take(Peer& peer, const ElasticWord& word) {
-  if (word.kind == ElasticWord::kDone) {
-    if (peer.member()) End(ElasticNotice::kEnded);
+  if (word.kind == ElasticWord::kDone || word.kind == ElasticWord::kStopped) {
+    if (!peer.member() || over_) return true;
+    stopped_ = word.kind == ElasticWord::kStopped;
+    End(ElasticNotice::kEnded);
     return true;
   }
   if (word.kind != ElasticWord::kJoin) return false;
@@ -146,6 +149,12 @@ milliseconds Coordinator::Timeout() const {
     if (peer.waits()) longest = std::max(longest, std::min(peer.word->timeout_ms, kMost));
   }
   return milliseconds(longest);
+}
+
+absl::Status Coordinator::outcome() const {
+  assert(over());
+  if (*over_ != ElasticNotice::kEnded) return ErrorOf(*over_, options_.range);
+  return stopped_ ? FailedPrecondition("the run was stopped before its end") : absl::OkStatus();
 }
 
 void Coordinator::Decide() {

@@ -61,6 +61,8 @@ class Coordinator : public Polled {
   int64_t generation() const { return generation_; }
   // The run has ended, well or not: ranks that join get that answer.
   bool over() const { return over_.has_value(); }
+  // How it ended: OK where the run is complete, FailedPrecondition otherwise. Only if over().
+  absl::Status outcome() const;
   // How many ranks are there: of the generation at hand, or waiting for a place.
   size_t ranks() const {
     return size_t(std::ranges::count_if(
@@ -106,6 +108,7 @@ class Coordinator : public Polled {
   size_t size_ = 0;     // of the generation at hand
   bool begun_ = false;  // ranks have continued with a state: the run needs it from then on
   std::optional<ElasticNotice::Kind> over_;
+  bool stopped_ = false;  // kEnded, but before the run was complete
   // Since when ranks wait for the first generation: a scheduler may start them late.
   std::optional<Clock::time_point> first_wait_;
   // Times at which ranks have joined again since the generation began.

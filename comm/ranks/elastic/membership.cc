@@ -21,25 +21,6 @@ constexpr milliseconds kSilence(30'000);
 // Generations whose ranks did not all reach each other, one after another.
 constexpr int kMostAttempts = 5;
 
-absl::Status Told(const ElasticNotice& notice) {
-  const ElasticRange range{.min = notice.min, .max = notice.max};
-  switch (notice.kind) {
-    case ElasticNotice::kTooFew:
-      return FailedPrecondition("fewer than the ", range.min,
-                                " ranks are left that the run needs at least (", range.ToString(),
-                                ")");
-    case ElasticNotice::kStateLost:
-      return FailedPrecondition(
-          "all ranks are gone that had the state of the run, so it cannot be continued");
-    case ElasticNotice::kNoRoom:
-      return FailedPrecondition("the run has the ", range.max,
-                                " ranks that it may have at most, and too many processes wait for "
-                                "a place already");
-    default:
-      return absl::InternalError(StrCat("the coordinator says ", notice.kind));
-  }
-}
-
 }  // namespace
 
 Membership::Membership(const MembershipOptions& options, const JobSecret& secret,
@@ -141,7 +122,7 @@ absl::StatusOr<ElasticNotice> Membership::AwaitPlace() {
       case ElasticNotice::kEnded:
         return *notice;
       default:
-        return Told(*notice);
+        return ErrorOf(notice->kind, {.min = notice->min, .max = notice->max});
     }
   }
 }
@@ -226,9 +207,10 @@ bool Membership::newcomers_wait() {
   return newcomers_;
 }
 
-void Membership::Finish() {
+void Membership::Finish(bool complete) {
   if (stream_ == nullptr) return;
-  Write(BytesOfMessage(ElasticWord{.kind = ElasticWord::kDone})).IgnoreError();
+  const ElasticWord word = {.kind = complete ? ElasticWord::kDone : ElasticWord::kStopped};
+  Write(BytesOfMessage(word)).IgnoreError();
   stream_->CloseWriting();
 }
 

@@ -63,8 +63,8 @@ class Membership {
   // Whether others wait for a place in the next generation. Never waits itself.
   bool newcomers_wait();
 
-  // The run has come to its end.
-  void Finish();
+  // The run has come to its end; false: it was stopped before it was complete.
+  void Finish(bool complete = true);
 
  private:
   using Clock = std::chrono::steady_clock;

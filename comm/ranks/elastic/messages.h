@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "absl/status/status.h"
 #include "comm/ranks/elastic/elastic_range.h"
 
 namespace dtnn {
@@ -21,7 +22,8 @@ inline constexpr uint32_t kElasticMagic = 0x4c4e5444;  // "DTNL"
 struct ElasticWord {
   enum Kind : uint32_t {
     kJoin = 1,  // it waits for a place in the next generation
-    kDone,      // the run has come to its end
+    kDone,      // the run is complete
+    kStopped,   // the run was stopped before, on all ranks, by a signal to one of them
   };
 
   uint32_t magic = kElasticMagic, kind = kJoin;
@@ -73,6 +75,9 @@ bool ReadMessage(std::string_view bytes, T& message) {
   message.host[sizeof(message.host) - 1] = '\0';
   return message.magic == kElasticMagic;
 }
+
+// Why a run cannot continue, of a notice that says so.
+absl::Status ErrorOf(uint32_t kind, const ElasticRange& range);
 
 // The purpose of the coordinator's door (comm/transport/meeting/door.h).
 inline constexpr char kCoordinatorPurpose[] = "the coordinator of elastic ranks";

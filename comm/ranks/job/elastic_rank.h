@@ -43,8 +43,8 @@ class ElasticRank {
   bool has_next() const { return fresh_; }
 
   bool newcomers_wait() { return membership_.newcomers_wait(); }
-  // The run has come to its end.
-  void Finish() { membership_.Finish(); }
+  // The run has come to its end; false: it was stopped before it was complete.
+  void Finish(bool complete = true) { membership_.Finish(complete); }
 
  private:
   ElasticRank(const ElasticRange& range, const MembershipOptions& where, const JobSecret& secret,

@@ -109,7 +109,7 @@ absl::Status RunAsElasticRank(const LaunchPlace& place, const RankProcessOptions
     const absl::Status status = work(**communicator, *rank);
     joined = true;
     if (rank->has_next()) continue;
-    if (status.ok() || absl::IsCancelled(status)) rank->Finish();
+    if (status.ok() || absl::IsCancelled(status)) rank->Finish(status.ok());
     if (status.ok()) {  // all have done their work: nobody need be waited for
       communicator->reset();
       process.Finish().IgnoreError();

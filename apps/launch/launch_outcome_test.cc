@@ -1,0 +1,115 @@
+// With which code the launcher of an elastic job exits, where other ranks than its own decide how
+// the run ends: one that is this process.
+
+#include <signal.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/testing/launch_job.h"
+#include "apps/testing/process.h"
+#include "comm/ranks/elastic/membership.h"
+#include "comm/ranks/job/exit_code.h"
+#include "comm/secrets/crypto/job_secret.h"
+#include "comm/transport/tcp/socket.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::Process;
+
+constexpr char kSecret[] = "0123456789abcdef0123456789abcdef";
+
+class Job {
+ public:
+  explicit Job(int ranks, const std::string& range)
+      : launch_(testing::kLaunch,
+                {"-n", std::to_string(ranks), "--elastic=" + range, "--", "sleep", "1000"}) {}
+
+  Process& launch() { return launch_; }
+  Membership Rank(std::chrono::milliseconds timeout) {
+    constexpr char kSays[] = "meet at ";
+    EXPECT_TRUE(launch_.ReadUntil(kSays) && launch_.ReadUntil("\n"));
+    const std::string& text = launch_.text();
+    const size_t at = text.find(kSays) + sizeof(kSays) - 1;
+    const Endpoint address = Must(ParseEndpoint(text.substr(at, text.find('\n', at) - at)));
+    return Membership({.coordinator = address}, Must(JobSecret::Of(kSecret)),
+                      {.timeout = timeout, .warn_after = timeout});
+  }
+
+ private:
+  Process launch_;
+};
+
+class LaunchOutcomeTest : public ::testing::Test {
+ protected:
+  void SetUp() override { setenv("DTNN_JOB_SECRET", kSecret, 1); }
+  void TearDown() override { unsetenv("DTNN_JOB_SECRET"); }
+
+  const std::chrono::milliseconds kLong{30'000};
+};
+
+TEST_F(LaunchOutcomeTest, ARunWithTooFewRanksIsAFailure) {
+  Job job(0, "2:4");
+  Membership alone = job.Rank(std::chrono::milliseconds(300));
+  EXPECT_TRUE(absl::IsFailedPrecondition(alone.Form({}).status()));
+  const Outcome outcome = job.launch().Wait();
+  EXPECT_EQ(outcome.exit_code, kExitFailed) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("launch: --elastic: fewer than the 2 ranks"));
+}
+
+TEST_F(LaunchOutcomeTest, ARunWhoseStateIsLostIsAFailure) {
+  Job job(0, "1:4");
+  {
+    Membership lost = job.Rank(kLong);
+    ASSERT_TRUE(lost.Form({}).ok());
+  }
+  const Outcome outcome = job.launch().Wait();
+  EXPECT_EQ(outcome.exit_code, kExitFailed) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("all ranks are gone"));
+}
+
+TEST_F(LaunchOutcomeTest, ARunThatOthersCompleteIsCompleteEvenIfItsOwnRanksWereLost) {
+  for (const int own : {0, 1}) {
+    SCOPED_TRACE(own);
+    Job job(own, "1:2");
+    Membership rank = job.Rank(kLong);
+    ASSERT_TRUE(rank.Form({}).ok());
+    if (own > 0) {
+      ASSERT_EQ(kill(testing::RanksOf(job.launch().pid()).at(0), SIGKILL), 0);
+      ASSERT_TRUE(job.launch().ReadUntil("was ended by signal 9"));
+    }
+    rank.Finish();
+    const Outcome outcome = job.launch().Wait();
+    EXPECT_EQ(outcome.exit_code, kExitDone) << outcome.text;
+  }
+}
+
+TEST_F(LaunchOutcomeTest, ARunThatASignalToARankStoppedIsAFailure) {
+  Job job(0, "1:2");
+  Membership rank = job.Rank(kLong);
+  ASSERT_TRUE(rank.Form({}).ok());
+  rank.Finish(/*complete=*/false);
+  const Outcome outcome = job.launch().Wait();
+  EXPECT_EQ(outcome.exit_code, kExitFailed) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("the run was stopped before its end"));
+}
+
+TEST_F(LaunchOutcomeTest, ASignalToTheLauncherIsSaidByItsExitCode) {
+  Job job(0, "1:2");
+  Membership rank = job.Rank(kLong);
+  ASSERT_TRUE(rank.Form({}).ok());
+  job.launch().Signal(SIGINT);
+  EXPECT_EQ(job.launch().Wait().exit_code, ExitCodeOfSignal(SIGINT));
+}
+
+}  // namespace
+}  // namespace dtnn
