@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "comm/ranks/job/exit_code.h"
 #include "comm/secrets/crypto/job_secret.h"
 #include "comm/transport/tcp/socket.h"
+#include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
@@ -23,6 +26,7 @@ namespace dtnn {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::NewFolder;
 using testing::Outcome;
 using testing::Process;
 
@@ -109,6 +113,17 @@ TEST_F(LaunchOutcomeTest, ASignalToTheLauncherIsSaidByItsExitCode) {
   ASSERT_TRUE(rank.Form({}).ok());
   job.launch().Signal(SIGINT);
   EXPECT_EQ(job.launch().Wait().exit_code, ExitCodeOfSignal(SIGINT));
+}
+
+TEST_F(LaunchOutcomeTest, WhyNoReplacementIsStartedIsSaid) {
+  const std::string program = NewFolder("gone") + "/program";
+  std::ofstream(program) << "#!/bin/sh\nrm \"$0\"; kill -9 $$\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const Outcome outcome =
+      Process(testing::kLaunch, {"-n", "1", "--elastic=1:1", "--restarts=1", "--", program}).Wait();
+  EXPECT_EQ(outcome.exit_code, ExitCodeOfSignal(SIGKILL)) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("no other can be started: "));
+  EXPECT_THAT(outcome.text, HasSubstr("No such file or directory"));
 }
 
 }  // namespace

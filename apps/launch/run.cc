@@ -241,8 +241,10 @@ class Launch {
       --restarts_left_;
       absl::StatusOr<std::unique_ptr<RankChild>> next = Start(job_.ranks[size_t(child->rank())]);
       if (next.ok()) child = *std::move(next);
-      StrAppend(&line, next.ok() ? "; another is started, " : "; no other can be started, ",
-                restarts_left_, " more may be");
+      StrAppend(&line,
+                next.ok() ? "; another is started"
+                          : StrCat("; no other can be started: ", next.status().message()),
+                ", ", restarts_left_, " more may be");
     }
     Say(StrCat(line, "; ", Running(), Running() == 1 ? " runs" : " run"));
   }
