@@ -85,7 +85,7 @@ absl::StatusOr<Socket> ListenAt(const SocketAddress& address, std::string_view w
   return socket;
 }
 
-// Of a connection.
+// What every connection gets.
 void SetOptions(const Socket& socket) {
   const auto set = [&](int level, int name, int value) {
     setsockopt(socket.descriptor(), level, name, &value, sizeof(value));
