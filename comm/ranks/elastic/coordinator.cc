@@ -19,6 +19,8 @@ constexpr size_t kMostWaiting = 64;
 // unread before it is given up.
 constexpr int kWordsPerTurn = 4;
 constexpr size_t kMostUnread = 16384;
+// Without files, until some may be free again.
+constexpr milliseconds kFilesPause(100);
 // So often those that wait hear that they still do.
 constexpr std::chrono::seconds kAlivePause(5);
 // How long a rank that others have given up may take to join again: it may be the one that told
@@ -39,7 +41,9 @@ void Coordinator::AddTo(std::vector<pollfd>& descriptors) const {
     descriptors.push_back(
         {stream.descriptor(), short(POLLIN | (more || stream.wants_to_write() ? POLLOUT : 0)), 0});
   }
+  const size_t door = descriptors.size();
   door_.AddTo(descriptors);
+  if (Clock::now() < accept_at_) descriptors[door].fd = -1;  // the listener
 }
 
 absl::Status Coordinator::Turn(std::span<const pollfd> polled) {
@@ -49,9 +53,18 @@ absl::Status Coordinator::Turn(std::span<const pollfd> polled) {
     if (!Hear(*here)) Remove(here);
   }
   const Clock::time_point now = Clock::now();
-  DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived, door_.Advance(polled.subspan(known), now));
-  Welcome(std::move(arrived));
+  absl::StatusOr<std::vector<Caller>> arrived = door_.Advance(polled.subspan(known), now);
+  const bool short_of_files = absl::IsResourceExhausted(arrived.status());
+  if (!short_of_files) DTNN_RETURN_IF_ERROR(arrived.status());
+  if (polled[known].revents != 0) {
+    if (short_of_files && accept_at_ == Clock::time_point()) {
+      Say(StrCat("ranks that come have to wait: ", arrived.status().message()));
+    }
+    accept_at_ = short_of_files ? now + kFilesPause : Clock::time_point();
+  }
+  if (arrived.ok()) Welcome(*std::move(arrived));
   next_ = door_.next();
+  if (accept_at_ > now) next_ = std::min(next_, accept_at_);
   const bool tell = now >= alive_at_;
   if (tell) alive_at_ = now + kAlivePause;
   for (Peer& peer : peers_) {

@@ -54,7 +54,7 @@ class Coordinator : public Polled {
 
   void AddTo(std::vector<pollfd>& descriptors) const override;
   Clock::time_point next() const override { return next_; }
-  // An error is of the listener.
+  // An error is of the listener. A lack of files is none: callers wait until there are some.
   absl::Status Turn(std::span<const pollfd> polled) override;
 
   // How many have been formed.
@@ -114,6 +114,7 @@ class Coordinator : public Polled {
   // Times at which ranks have joined again since the generation began.
   std::optional<Clock::time_point> first_return_, last_return_;
   Clock::time_point alive_at_{};
+  Clock::time_point accept_at_{};  // the listener is asked again; zero where files are not short
   Clock::time_point next_ = Clock::time_point::max();
 };
 

@@ -29,6 +29,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -659,6 +660,38 @@ TEST(ElasticTest, SixtyFourWaitBesideTheRanks) {
   }
   join();
   EXPECT_EQ(notice.kind, ElasticNotice::kNoRoom);
+}
+
+// The process of the coordinator may have few files for a moment.
+TEST(ElasticTest, WithoutFilesCallersWaitUntilThereAreSome) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "sanitizers open files themselves, and find faults where they cannot";
+#endif
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  std::string said;
+  Coordinator coordinator({.say = [&](std::string_view line) { said += line; }}, SecretOf(),
+                          std::move(listener));
+  const Socket caller = Must(StartConnecting(Must(Resolve(address)).front()));
+  std::vector<pollfd> descriptors;
+  const auto await = [&](int timeout) {
+    descriptors.clear();
+    coordinator.AddTo(descriptors);
+    return poll(descriptors.data(), descriptors.size(), timeout);
+  };
+  ASSERT_EQ(await(-1), 1);
+  {
+    const testing::NoNewDescriptors none;
+    EXPECT_TRUE(coordinator.Turn(descriptors).ok());
+  }
+  EXPECT_THAT(said, HasSubstr("ulimit -n"));
+  EXPECT_EQ(await(0), 0) << "it would be called without end";
+  EXPECT_LT(coordinator.next(), Clock::now() + seconds(1));
+  while (descriptors.size() < 2) {
+    await(5);
+    ASSERT_TRUE(coordinator.Turn(descriptors).ok());
+    await(0);
+  }
 }
 
 TEST(ElasticTest, WithoutACoordinatorNobodyGoesOn) {

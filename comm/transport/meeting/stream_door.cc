@@ -103,7 +103,6 @@ absl::StatusOr<std::vector<Caller>> StreamDoor::Advance(std::span<const pollfd> 
   });
   due.resize(std::min(due.size(), kMostPerTurn));
   ++turn_;
-  arrived_.clear();
   for (const auto& place : due) {
     if (Hear(*place, now)) room_.places().erase(place);
   }

@@ -71,7 +71,7 @@ class StreamDoor : public Door {
   const std::unique_ptr<Listener> listener_;
   const Admit admit_;
   WaitingRoom<Pending> room_;
-  std::vector<Caller> arrived_;  // in this turn
+  std::vector<Caller> arrived_;  // in this turn, or before one whose listener failed
   uint64_t turn_ = 0;
   std::string refused_;
 };

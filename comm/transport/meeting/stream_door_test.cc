@@ -88,7 +88,9 @@ class End : public Stream {
 class Callers : public Listener {
  public:
   int descriptor() const override { return kNoDescriptor; }
+  absl::Status trouble;  // of every Accept
   absl::StatusOr<std::optional<Arrival>> Accept() override {
+    if (!trouble.ok()) return trouble;
     if (waiting_.empty()) return std::nullopt;
     Arrival arrival = std::move(waiting_.front());
     waiting_.pop_front();
@@ -228,6 +230,23 @@ TEST_F(StreamDoorTest, WhoIsRecognisedComesWithItsCard) {
   EXPECT_EQ(arrived_[0].address, "a:1");
   EXPECT_THAT(arrived_[0].card, StartsWith("rank 7"));
   EXPECT_TRUE(caller.Advance().ok() && caller.done());
+}
+
+TEST_F(StreamDoorTest, WhoIsRecognisedInATurnWhoseListenerFailsComesWithTheNext) {
+  Greeting caller = Greet(Connect(), kSecret);
+  Turn();
+  const auto late = Connect();
+  callers_->trouble = absl::ResourceExhaustedError("no files");
+  while (!caller.done()) {
+    ASSERT_TRUE(caller.Advance().ok());
+    std::vector<pollfd> descriptors;
+    door_->AddTo(descriptors);
+    callers_->Poll(descriptors);
+    EXPECT_EQ(door_->Advance(descriptors, now_).status(), callers_->trouble);
+  }
+  callers_->trouble = absl::OkStatus();
+  Turn();
+  EXPECT_EQ(arrived_.size(), 1u);
 }
 
 // Both are heard in one turn.
