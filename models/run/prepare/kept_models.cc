@@ -32,13 +32,17 @@ absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, con
                                       const Tensor& values, const std::string& previous) {
   const std::filesystem::path folder = kept.folder;
   const std::string stem = StrCat("model-", graph.name(), "-epoch-");
-  const std::string name = StrCat(stem, epoch, "-", kept.date, ".npz");
-  const std::string path = folder / name;
-  if (!kept.writes) return path;
-  DTNN_RETURN_IF_ERROR(SaveWeights(path, graph, store, context, values, kept.tags));
+  const std::string plain = StrCat(stem, epoch, "-", kept.date);
+  std::string name = StrCat(plain, ".npz");
+  if (!kept.writes) return folder / name;
   const std::string old = std::filesystem::path(previous).filename().string();
+  std::error_code ignored;
+  for (int i = 2; name != old && std::filesystem::exists(folder / name, ignored); ++i) {
+    name = StrCat(plain, "-", i, ".npz");
+  }
+  const std::string path = folder / name;
+  DTNN_RETURN_IF_ERROR(SaveWeights(path, graph, store, context, values, kept.tags));
   if (old.starts_with(stem) && old.ends_with(".npz") && old != name) {
-    std::error_code ignored;
     std::filesystem::remove(folder / old, ignored);
   }
   return path;

@@ -1,5 +1,6 @@
 // The file of the best model of a run, rewritten whenever there is a better one:
-// <folder>/model-<network>-epoch-<epoch>-<date>.npz, of the date on which the run began.
+// <folder>/model-<network>-epoch-<epoch>-<date>.npz, of the date on which the run began. A file
+// that another run has written there stays: then the name ends in "-2", "-3", ...
 
 #ifndef DTNN_MODELS_RUN_PREPARE_KEPT_MODELS_H_
 #define DTNN_MODELS_RUN_PREPARE_KEPT_MODELS_H_
@@ -33,7 +34,8 @@ struct KeptModels {
 
 // Writes `values`, the parameters of the store as they were after that epoch, then deletes the file
 // before it, `previous`: only one of that name in that folder, as a checkpoint may name anything.
-// Returns the path.
+// Overwrites no file but `previous`. Returns the path; a rank that does not write, the one without
+// a number.
 absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, const Graph& graph,
                                       const ParameterStore& store, DeviceContext& context,
                                       const Tensor& values, const std::string& previous);

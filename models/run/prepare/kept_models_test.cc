@@ -83,6 +83,17 @@ TEST_F(KeptModelsTest, TheSameNameIsWrittenAnew) {
   EXPECT_GT(fs::file_size(path_), 1);
 }
 
+TEST_F(KeptModelsTest, FilesOfAnotherRunAreNeitherOverwrittenNorDeleted) {
+  Make(path_);
+  const std::string second = folder_ + "/model-simplemlp-epoch-3-20260102-2.npz";
+  EXPECT_EQ(Keep(kFirst), second);
+  EXPECT_EQ(fs::file_size(path_), 1);
+  EXPECT_EQ(Keep(fs::path(second).filename().string()), second) << "its own is written anew";
+  EXPECT_EQ(Keep(""), folder_ + "/model-simplemlp-epoch-3-20260102-3.npz") << "of a third run";
+  EXPECT_EQ(fs::file_size(path_), 1);
+  EXPECT_TRUE(fs::exists(second));
+}
+
 // A checkpoint may come from anywhere, and names the file to be deleted.
 TEST_F(KeptModelsTest, NamesThatLeadElsewhereDeleteNothingThere) {
   const std::string inside = Make(folder_ + "/" + kFirst);
@@ -126,10 +137,8 @@ TEST_F(KeptModelsTest, WhoDoesNotWriteOnlyLearnsTheName) {
 
 TEST_F(KeptModelsTest, WhatCannotBeWrittenDeletesNothing) {
   const std::string before = Make(folder_ + "/" + kFirst);
-  fs::create_directories(path_ + "/in the way");
-  EXPECT_FALSE(KeepModel({.folder = folder_, .date = kDate}, 3, graph_, *store_, *context_,
-                         other_->all_values(), kFirst)
-                   .ok());
+  const KeptModels kept = {.folder = folder_, .date = kDate, .tags = {{"tag", "\xff"}}};
+  EXPECT_FALSE(KeepModel(kept, 3, graph_, *store_, *context_, other_->all_values(), kFirst).ok());
   EXPECT_TRUE(fs::exists(before));
 }
 
