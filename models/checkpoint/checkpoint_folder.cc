@@ -163,8 +163,10 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::SetAsideAfter(int64_t
   std::vector<std::string> lines;
   for (const File& file : files) {
     if (file.steps <= steps) continue;
-    const std::string name = StrCat(file.path, ".given-up");
+    const std::string plain = StrCat(file.path, ".given-up");
+    std::string name = plain;
     std::error_code error;
+    for (int i = 2; fs::exists(name, error); ++i) name = StrCat(plain, "-", i);
     fs::rename(file.path, name, error);
     if (error) {
       return Failed(file.path,

@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 using ::dtnn::testing::Values;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -147,12 +148,25 @@ TEST_F(CheckpointFolderTest, GivenUpAreTheNewerOnly) {
   EXPECT_EQ(Names(), expected);
   EXPECT_EQ(NewestSteps(folder), 2);
   EXPECT_THAT(*folder.SetAsideAfter(2), IsEmpty());
-  // What cannot be renamed ends a run before it writes beside it.
-  ASSERT_TRUE(Save(folder, 3).ok());
-  fs::remove(path_ / "checkpoint-3.npz.given-up");
-  fs::create_directories(path_ / "checkpoint-3.npz.given-up" / "folder");
+  // What cannot be renamed ends a run before it writes beside it: the new name would be too long.
+  const std::string longest = "checkpoint-" + std::string(239, '0') + "3.npz";
+  std::ofstream(path_ / longest) << "x";
   EXPECT_THAT(std::string(folder.SetAsideAfter(2).status().message()),
-              AllOf(HasSubstr("checkpoint-3.npz"), HasSubstr("cannot rename")));
+              AllOf(HasSubstr(longest), HasSubstr("cannot rename")));
+}
+
+TEST_F(CheckpointFolderTest, WhatWasGivenUpBeforeStays) {
+  CheckpointFolder folder(path_.string(), 9);
+  ASSERT_TRUE(folder.Prepare(/*resume=*/false).ok());
+  ASSERT_TRUE(Save(folder, 1).ok());
+  std::ofstream(path_ / "checkpoint-2.npz.given-up") << "x";
+  for (const std::string name : {"checkpoint-2.npz.given-up-2", "checkpoint-2.npz.given-up-3"}) {
+    ASSERT_TRUE(Save(folder, 2).ok());
+    EXPECT_THAT(*folder.SetAsideAfter(1),
+                ElementsAre(EndsWith("; renamed to " + (path_ / name).string())));
+    EXPECT_TRUE(fs::exists(path_ / name));
+  }
+  EXPECT_EQ(fs::file_size(path_ / "checkpoint-2.npz.given-up"), 1);
 }
 
 TEST_F(CheckpointFolderTest, OtherFilesAreLeftAlone) {
