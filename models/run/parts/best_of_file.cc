@@ -27,7 +27,9 @@ absl::Status CheckBestOfFile(const RunOptions& options) {
 
 absl::Status SaveDecisions(const RunOptions& options, const BestOf& best_of) {
   if (options.convolution.best_of_file.empty() || best_of.timed() == 0) return absl::OkStatus();
-  return WithContext(best_of.decisions().Save(options.convolution.best_of_file), kOption);
+  DTNN_ASSIGN_OR_RETURN(Decisions decisions, LoadDecisions(options));
+  for (const auto& [key, decision] : best_of.decisions().all()) decisions.Add(key, decision);
+  return WithContext(decisions.Save(options.convolution.best_of_file), kOption);
 }
 
 }  // namespace dtnn

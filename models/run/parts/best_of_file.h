@@ -14,7 +14,8 @@ namespace dtnn {
 absl::StatusOr<Decisions> LoadDecisions(const RunOptions& options);
 // Whether it can be read and written: asked before anything is timed, which takes minutes.
 absl::Status CheckBestOfFile(const RunOptions& options);
-// Where the option is given and something was decided by timing. What was loaded stays in the file.
+// Where the option is given and something was decided by timing. Adds what the file lacks by then:
+// other machines may have saved theirs while this one timed.
 absl::Status SaveDecisions(const RunOptions& options, const BestOf& best_of);
 
 }  // namespace dtnn

@@ -41,6 +41,18 @@ TEST(BestOfFileTest, WhatWasDecidedIsKnownToTheNextRun) {
   EXPECT_EQ(LoadDecisions(options)->all().size(), 2u);
 }
 
+TEST(BestOfFileTest, WhatAnotherSavedMeanwhileStays) {
+  const RunOptions options = InFile("shared.txt");
+  BestOf first({.known = *LoadDecisions(options)}), second({.known = *LoadDecisions(options)});
+  EXPECT_TRUE(first.Choose(Key("x"), One).ok());
+  EXPECT_TRUE(second.Choose(Key("y"), One).ok());
+  EXPECT_EQ(SaveDecisions(options, first), absl::OkStatus());
+  EXPECT_EQ(SaveDecisions(options, second), absl::OkStatus());
+  const Decisions saved = *LoadDecisions(options);
+  EXPECT_NE(saved.Find(Key("x")), nullptr);
+  EXPECT_NE(saved.Find(Key("y")), nullptr);
+}
+
 TEST(BestOfFileTest, CheckingLeavesTheFileAsItIs) {
   const RunOptions options = InFile("checked.txt");
   EXPECT_EQ(CheckBestOfFile(RunOptions()), absl::OkStatus());
