@@ -8,6 +8,7 @@
 #include "models/parameters/weights.h"
 #include "models/serving/saved_model.pb.h"
 #include "tensor/errors.h"
+#include "tensor/files/npy_header.h"
 
 namespace dtnn {
 namespace {
@@ -134,6 +135,9 @@ NamedTexts ModelTags(const SavedModel& model) {
   }
   return tags;
 }
+
+// A character has at least one byte.
+static_assert(kMostProtoText <= NpyHeader::kMostCharacters);
 
 absl::Status CheckModelTags(const NamedTexts& tags) {
   for (const auto& [tag, text] : tags) {

@@ -108,7 +108,6 @@ class LiteralReader {
 
 // Sets item size, byte order and encoding from a descr such as "<U5" or "|S5": five characters.
 absl::Status SetTextType(std::string_view descr, std::string_view name, NpyHeader* header) {
-  constexpr size_t kMostCharacters = 1 << 20;
   const std::string_view order = descr.substr(0, 1), kind = descr.substr(0, 2).substr(order.size());
   const std::string_view digits = descr.substr(std::min<size_t>(descr.size(), 2));
   const std::optional<size_t> size = NumberIn<size_t>(digits);
@@ -118,9 +117,9 @@ absl::Status SetTextType(std::string_view descr, std::string_view name, NpyHeade
     return InvalidArgument(name, ": has dtype ", Quote(descr), ", expected a text");
   }
   header->item_size = *size;
-  if (header->item_size > kMostCharacters) {
+  if (header->item_size > NpyHeader::kMostCharacters) {
     return Broken(name, "its text claims ", header->item_size, " characters (at most ",
-                  kMostCharacters, " are allowed)");
+                  size_t{NpyHeader::kMostCharacters}, " are allowed)");
   }
   if (header->utf32) header->item_size *= 4;
   header->big_endian = order == ">";

@@ -28,6 +28,9 @@ namespace dtnn {
 enum class NpyElements : uint8_t { kNumbers, kText };
 
 struct NpyHeader {
+  // A text has at most so many; protects from a claim of gigabytes.
+  static constexpr size_t kMostCharacters = size_t{1} << 23;
+
   DType dtype = DType::kFloat32;  // of a tensor of numbers; see npy.h for what becomes of others
   char kind = 'f';                // of the elements in the file: f, i, u, or b for bool
   size_t item_size = 4;           // bytes of one element in the file

@@ -61,7 +61,7 @@ absl::StatusOr<std::string> ParseNpyText(NpySource read, int64_t size, std::stri
     return InvalidArgument(name, ": contains texts of shape ", header.shape.ToString(),
                            ", expected a single one");
   }
-  std::string bytes(header.item_size, '\0');  // at most 4 MiB: the header's parser saw to it
+  std::string bytes(header.item_size, '\0');  // at most 32 MiB: the header's parser saw to it
   DTNN_RETURN_IF_ERROR(read(std::as_writable_bytes(std::span(bytes))));
   std::string text;
   if (!header.utf32) {
@@ -84,6 +84,10 @@ absl::StatusOr<std::string> SerializeNpyText(std::string_view text, std::string_
   const std::optional<std::vector<uint32_t>> codes = DecodeUtf8(text);
   if (!codes.has_value()) {
     return InvalidArgument(name, ": the text to write is not valid UTF-8");
+  }
+  if (codes->size() > NpyHeader::kMostCharacters) {
+    return InvalidArgument(name, ": the text to write has ", codes->size(), " characters; at most ",
+                           size_t{NpyHeader::kMostCharacters}, " can be read again");
   }
   const size_t width = std::max<size_t>(1, codes->size());  // numpy knows no narrower ones
   std::string bytes = NpyHeaderBytes(StrCat("<U", width), Shape{});

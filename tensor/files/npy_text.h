@@ -3,7 +3,8 @@
 // Read: dtypes '<U5', '>U5' (UTF-32) and '|S5' (bytes, taken as they are) of rank 0, or rank 1 with
 // one element; the NULs that fill up the width are left away. Written: '<U5' of rank 0.
 // Texts here are UTF-8. Errors begin with the name of the file or member: InvalidArgument for
-// arrays of other types, for several texts, and for what is not valid Unicode.
+// arrays of other types, for several texts, for what is not valid Unicode, and for more than
+// NpyHeader::kMostCharacters.
 
 #ifndef DTNN_TENSOR_FILES_NPY_TEXT_H_
 #define DTNN_TENSOR_FILES_NPY_TEXT_H_

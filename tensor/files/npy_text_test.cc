@@ -62,12 +62,25 @@ TEST(NpyTextTest, WhatIsNoSingleTextIsRefused) {
 }
 
 TEST(NpyTextTest, WidthsAreCheckedBeforeMemoryIsTaken) {
-  EXPECT_THAT(ErrorOf(File("<U1048577", {}, "abcd")), HasSubstr("at most 1048576"));
-  EXPECT_THAT(ErrorOf(File("<U1048576", {}, "abcd")),
-              HasSubstr("(4194304 bytes) but 4 bytes follow it"));
+  EXPECT_THAT(ErrorOf(File("<U8388609", {}, "abcd")), HasSubstr("at most 8388608"));
+  EXPECT_THAT(ErrorOf(File("<U8388608", {}, "abcd")),
+              HasSubstr("(33554432 bytes) but 4 bytes follow it"));
   EXPECT_FALSE(Parse(File("<U99999999999999999999", {}, "abcd")).ok());
   EXPECT_THAT(ErrorOf(File("<U2", {}, "abcd")), HasSubstr("(8 bytes) but 4 bytes follow it"));
   EXPECT_THAT(ErrorOf(File("|S2", {}, "abcd")), HasSubstr("(2 bytes) but 4 bytes follow it"));
+}
+
+TEST(NpyTextTest, TheLongestTextComesBackAndALongerOneIsNotWritten) {
+  std::string text(size_t{1} << 23, 'x');
+  text.replace(0, 1, "日");
+  const absl::StatusOr<std::string> bytes = SerializeNpyText(text, "x.npz/tag");
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  const absl::StatusOr<std::string> back = Parse(*bytes);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_TRUE(*back == text);
+  EXPECT_EQ(SerializeNpyText(text + "x", "x.npz/tag").status(),
+            absl::InvalidArgumentError("x.npz/tag: the text to write has 8388609 characters; at "
+                                       "most 8388608 can be read again"));
 }
 
 TEST(NpyTextTest, OnlyUnicodeIsReadAndWritten) {
