@@ -1,5 +1,6 @@
 // Saved models, and runs that continue with them.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -103,6 +104,21 @@ TEST_F(RunModelTest, LossAndOptimizerOfAProgramAreGivenAgain) {
   objects.loss = nullptr;
   EXPECT_THAT(Message(TrainingRun::Create(again, objects).status()),
               AllOf(HasSubstr("RunOptions::training.loss"), HasSubstr("own_loss")));
+}
+
+TEST_F(RunModelTest, AHistoryOfALossOfAProgramIsContinued) {
+  RunOptions options = Short(1);
+  options.checkpoint.folder = In("c");
+  options.output.history = In("h.csv");
+  RunObjects objects = Objects();
+  objects.loss = OwnLoss();
+  Must(Begin(options, objects)->Execute());
+  options.training.epochs = 2;
+  options.checkpoint.resume = Resume::kYes;
+  Must(Begin(options, objects)->Execute());
+  const std::string history = Read("h.csv");
+  EXPECT_THAT(history, HasSubstr(",own_loss,"));
+  EXPECT_EQ(std::ranges::count(history, '\n'), 3) << history;
 }
 
 TEST_F(RunModelTest, AModelKnowsTheGeometryOfItsImages) {

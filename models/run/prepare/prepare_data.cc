@@ -66,7 +66,8 @@ absl::Status PrepareOutput(PreparedRun& run, RunLog& log) {
   if (run.Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(run.options.schedule.model_folder));
   if (run.Writes() && !run.options.output.history.empty()) {
     DTNN_RETURN_IF_ERROR(
-        WithContext(History::Check(run.options.output.history), "RunOptions::output.history"));
+        WithContext(History::Check(run.options.output.history, run.options.training.loss),
+                    "RunOptions::output.history"));
   }
   if (run.options.checkpoint.folder.empty() || !run.WritesCheckpoints()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(
