@@ -173,16 +173,18 @@ TrainingState FromProto(const proto::TrainingState& message) {
   return state;
 }
 
-// What no run can be in.
+// What no run can be in. Epochs times samples fit 63 bits.
 bool MakesSense(const CheckpointInfo& info) {
+  constexpr int64_t kMostEpochs = 1'000'000'000, kMostSamples = int64_t{1} << 33;
   const TrainingState& t = info.training;
   const int64_t counts[] = {t.epoch,         t.step_in_epoch,   t.steps_done,   t.metrics.samples,
                             t.sampler.batch, t.sampler.samples, t.sampler.first};
   return std::ranges::all_of(counts, [](int64_t count) { return count >= 0; }) &&
-         t.sampler.ranks > 0 && t.sampler.first <= t.sampler.samples &&
-         std::isfinite(t.learning_rate) &&
+         t.epoch <= kMostEpochs && t.sampler.samples <= kMostSamples && t.sampler.ranks > 0 &&
+         t.sampler.first <= t.sampler.samples && std::isfinite(t.learning_rate) &&
          (!info.identity ||
-          (std::isfinite(info.identity->learning_rate) && info.identity->learning_rate >= 0)) &&
+          (std::isfinite(info.identity->learning_rate) && info.identity->learning_rate >= 0 &&
+           info.identity->epochs >= 0 && info.identity->epochs <= kMostEpochs)) &&
          info.slots >= 0 && info.slots <= kMaxCheckpointSlots && info.ranks_with_slot >= 0 &&
          info.ranks_with_slot <= kMaxCheckpointRanks &&
          (info.ranks_with_slot == 0 || info.slots > 0) &&

@@ -166,11 +166,13 @@ TEST(CheckpointInfoTest, AnOlderVersionKnewTwoTransformsByTheirNumbers) {
 TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
   const std::function<void(CheckpointInfo&)> kBreakages[] = {
       [](CheckpointInfo& i) { i.training.epoch = -1; },
+      [](CheckpointInfo& i) { i.training.epoch = 1'000'000'001; },
       [](CheckpointInfo& i) { i.training.step_in_epoch = -1; },
       [](CheckpointInfo& i) { i.training.steps_done = -1; },
       [](CheckpointInfo& i) { i.training.metrics.samples = -1; },
       [](CheckpointInfo& i) { i.training.sampler.ranks = 0; },
       [](CheckpointInfo& i) { i.training.sampler.batch = -1; },
+      [](CheckpointInfo& i) { i.training.sampler.samples = (int64_t{1} << 33) + 1; },
       [](CheckpointInfo& i) { i.training.sampler.first = -1; },
       [](CheckpointInfo& i) { i.training.sampler.first = i.training.sampler.samples + 1; },
       [](CheckpointInfo& i) { i.training.sampler.first = std::numeric_limits<int64_t>::max(); },
@@ -179,6 +181,8 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
         i.identity->learning_rate = std::numeric_limits<double>::infinity();
       },
       [](CheckpointInfo& i) { i.identity->learning_rate = -1; },
+      [](CheckpointInfo& i) { i.identity->epochs = -1; },
+      [](CheckpointInfo& i) { i.identity->epochs = 1'000'000'001; },
       [](CheckpointInfo& i) { i.slots = -1; },
       [](CheckpointInfo& i) { i.average_slot = -2; },
       [](CheckpointInfo& i) { i.average_slot = i.slots; },
@@ -195,6 +199,8 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
   most.slots = 64;
   most.ranks_with_slot = 65536;
   most.average_slot = 63;
+  most.training.epoch = most.identity->epochs = 1'000'000'000;
+  most.training.sampler.samples = int64_t{1} << 33;
   most.training.sampler.first = most.training.sampler.samples;
   EXPECT_TRUE(StatusOf(most).ok());
   for (size_t i = 0; i < std::size(kBreakages); ++i) {
