@@ -12,7 +12,9 @@
 #include "comm/secrets/crypto/hash.h"
 #include "data/loading/epoch_division.h"
 #include "kernels/transfers/transfers.h"
+#include "kernels/update/loss_scale.h"
 #include "models/checkpoint/checkpoint_info.h"
+#include "models/parameters/parameter_store.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -53,6 +55,10 @@ class Exchange {
     }
     DTNN_RETURN_IF_ERROR(AverageStatistics());
     DTNN_RETURN_IF_ERROR(ShareKept(info.kept));
+    result_.loss_scale = info.loss_scale;
+    if (info.loss_scale && run_.store->loss_scale() != nullptr) {
+      DTNN_RETURN_IF_ERROR(run_.store->loss_scale()->Write(*info.loss_scale));
+    }
     run_.store->MarkChanged();
     DTNN_RETURN_IF_ERROR(run_.trainer->CheckState(info.training));
     DTNN_RETURN_IF_ERROR(run_.schedule->Restore(info.training, kept_).status());
@@ -98,7 +104,8 @@ class Exchange {
                            .dtype = std::string(Name(run_.store->dtype())),
                            .optimizer = run_.optimizer,
                            .slots = int(run_.store->slots().size()),
-                           .training = mine_->training};
+                           .training = mine_->training,
+                           .loss_scale = mine_->loss_scale};
     for (const auto& [owner, values] : mine_->kept) info.kept.push_back(owner);
     absl::StatusOr<std::string> bytes = EncodeCheckpointInfo(info);
     return bytes.ok() ? *std::move(bytes) : "";  // which nobody can read
@@ -229,6 +236,9 @@ absl::StatusOr<KeptRun> KeepRun(const RunParts& run, const EpochEnds& ends,
   for (const Tensor& slot : run.store->slots()) {
     DTNN_ASSIGN_OR_RETURN(Tensor copy, CopyOfHost(*run.context, slot));
     kept.slots.push_back(std::move(copy));
+  }
+  if (run.store->loss_scale() != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(kept.loss_scale, run.store->loss_scale()->Read());
   }
   kept.history = history;
   return kept;

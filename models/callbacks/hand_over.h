@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "kernels/update/loss_scale_state.h"
 #include "models/callbacks/checkpointer.h"
 #include "models/callbacks/epoch_ends.h"
 #include "models/checkpoint/training_state.h"
@@ -36,7 +37,8 @@ struct KeptRun {
   std::map<std::string, Tensor, std::less<>> kept = {};  // parameters that they keep
   Tensor values = {}, statistics = {};                   // the latter are part of the former
   std::vector<Tensor> slots = {};
-  std::string history = {};  // of the epochs that are done (history.h)
+  std::optional<LossScaleState> loss_scale = {};  // of runs in float16
+  std::string history = {};                       // of the epochs that are done (history.h)
 
   // Samples of the epoch in progress that are left, over all ranks.
   int64_t samples_left() const;
@@ -52,8 +54,9 @@ absl::StatusOr<KeptRun> KeepRun(const RunParts& run, const EpochEnds& ends,
 // digest of it shows; returns the history. `updates`: of those that hold something.
 struct HandedOver {
   std::string history = {};
-  int source = 0;            // the rank whose state it was
-  int64_t steps_behind = 0;  // the most that another holder was behind
+  int source = 0;                                 // the rank whose state it was
+  int64_t steps_behind = 0;                       // the most that another holder was behind
+  std::optional<LossScaleState> loss_scale = {};  // the source's: where the store has one, its own
 };
 absl::StatusOr<HandedOver> HandOver(Communicator& communicator, const std::optional<KeptRun>& mine,
                                     const RunParts& run);

@@ -271,6 +271,24 @@ TEST(HandOverTest, OtherOptimizersAreRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("with adam, this rank in float64 with sgd"));
 }
 
+// CPUs have none, so ranks only learn it here.
+TEST(HandOverTest, TheLossScaleIsThatOfTheSource) {
+  Rank alone(nullptr, /*clip=*/false);
+  EXPECT_TRUE(alone.Train().ok());
+  std::optional<KeptRun> kept = *alone.Keep("");
+  EXPECT_EQ(kept->loss_scale, std::nullopt);
+  kept->loss_scale = {.scale = 512, .good_steps = 7, .skipped_steps = 9};
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) -> absl::Status {
+    Rank rank(&communicator, /*clip=*/false);
+    DTNN_ASSIGN_OR_RETURN(
+        const HandedOver handed,
+        HandOver(communicator, communicator.rank() == 0 ? kept : std::nullopt, rank.parts()));
+    EXPECT_EQ(handed.loss_scale, kept->loss_scale) << "rank " << communicator.rank();
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(status, absl::OkStatus());
+}
+
 TEST(HandOverTest, TheSamplesThatAreLeftOfAnEpochAreKnown) {
   KeptRun kept;
   kept.training.sampler = {.batch = 4, .ranks = 3, .samples = 26};
