@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "data/loading/catch_exceptions.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
 #include "tensor/shape.h"
@@ -88,9 +89,10 @@ absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Spli
     for (int64_t i = begin; i < end; ++i) {
       const size_t place = size_t(i - first);
       const std::span<const int64_t> rest = indices.subspan(size_t(i * kChunk));
-      statuses[place] =
-          AddSamples(dataset, split, rest.first(std::min(rest.size(), size_t(kChunk))),
-                     std::span(moments).subspan(place * channels, channels));
+      statuses[place] = CatchExceptions([&] {
+        return AddSamples(dataset, split, rest.first(std::min(rest.size(), size_t(kChunk))),
+                          std::span(moments).subspan(place * channels, channels));
+      });
     }
   });
   for (const absl::Status& status : statuses) DTNN_RETURN_IF_ERROR(status);

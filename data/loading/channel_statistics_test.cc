@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "data/datasets/cifar10.h"
@@ -63,6 +64,21 @@ TEST(ChannelStatisticsTest, PassErrorsOn) {
             absl::StatusCode::kDataLoss);
   EXPECT_EQ(ComputeChannelStatistics(failing, Split::kTrain, {}).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+class Throwing : public CountingDataset {
+ public:
+  using CountingDataset::CountingDataset;
+  absl::Status Read(Split /*split*/, std::span<const int64_t> /*indices*/, TensorFormat /*format*/,
+                    const Tensor& /*x*/, const Tensor& /*targets*/) const override {
+    throw std::runtime_error("no such page");
+  }
+};
+
+// One must not leave a worker.
+TEST(ChannelStatisticsTest, AnExceptionIsAnError) {
+  EXPECT_EQ(ComputeChannelStatistics(Throwing(1000), Split::kTrain, AllIndices(1000)).status(),
+            absl::UnknownError("reading samples has thrown an exception: no such page"));
 }
 
 // 1 / deviation would be infinite, and the first loss NaN.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "data/images/image_bytes.h"
+#include "data/loading/catch_exceptions.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
@@ -77,13 +77,9 @@ absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Split split) {
   ParallelFor(0, chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const std::span<const int64_t> rest = std::span(indices).subspan(size_t(i * kChunk));
-      try {
-        hashes[size_t(i)] =
-            HashOf(dataset, split, rest.first(std::min(rest.size(), size_t(kChunk))));
-      } catch (const std::bad_alloc&) {
-        hashes[size_t(i)] =
-            ResourceExhausted(dataset.name(), ": not enough memory to read its samples");
-      }
+      hashes[size_t(i)] = CatchExceptions([&] {
+        return HashOf(dataset, split, rest.first(std::min(rest.size(), size_t(kChunk))));
+      });
     }
   });
   uint64_t hash = 0;

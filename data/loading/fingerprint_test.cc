@@ -3,6 +3,7 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -159,19 +160,26 @@ TEST(FingerprintTest, AnEmptySplitHasOneAndErrorsComeBack) {
   EXPECT_EQ(Fingerprint(failing, Split::kTrain).status().code(), absl::StatusCode::kDataLoss);
 }
 
-class WithoutMemory : public CountingDataset {
+// As a data set of a user's may.
+class Throwing : public CountingDataset {
  public:
-  using CountingDataset::CountingDataset;
+  explicit Throwing(bool memory) : CountingDataset(1000), memory_(memory) {}
   absl::Status Read(Split /*split*/, std::span<const int64_t> /*indices*/, TensorFormat /*format*/,
                     const Tensor& /*x*/, const Tensor& /*targets*/) const override {
-    throw std::bad_alloc();
+    if (memory_) throw std::bad_alloc();
+    throw std::runtime_error("no such page");
   }
+
+ private:
+  const bool memory_;
 };
 
 // An exception must not leave a worker.
-TEST(FingerprintTest, LackOfMemoryIsAnError) {
-  EXPECT_EQ(Fingerprint(WithoutMemory(1000), Split::kTrain).status(),
-            absl::ResourceExhaustedError("counting: not enough memory to read its samples"));
+TEST(FingerprintTest, AnExceptionIsAnError) {
+  EXPECT_EQ(Fingerprint(Throwing(/*memory=*/true), Split::kTrain).status(),
+            absl::ResourceExhaustedError("not enough memory to read samples"));
+  EXPECT_EQ(Fingerprint(Throwing(/*memory=*/false), Split::kTrain).status(),
+            absl::UnknownError("reading samples has thrown an exception: no such page"));
 }
 
 }  // namespace

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
 #include <mutex>
-#include <new>
 #include <span>
 #include <string>
 #include <system_error>
@@ -14,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "data/loading/byte_batches.h"
+#include "data/loading/catch_exceptions.h"
 #include "data/loading/sample_reader.h"
 #include "data/loading/sampler.h"
 #include "data/transforms/mixup.h"
@@ -232,17 +231,11 @@ absl::Status Loader::Impl::Read(Slot& slot, int64_t piece,
   const int64_t begin = slot.batch.count * piece / slot.pieces;
   const int64_t count = slot.batch.count * (piece + 1) / slot.pieces - begin;
   const Span span({.activity = Activity::kReadData, .samples = count});
-  try {
+  return CatchExceptions([&] {
     return reader_.Read(sampler_, epoch_, {slot.begin + begin, count, slot.batch.global_count},
                         std::span(slot.indices).subspan(size_t(begin), size_t(count)), scratch,
                         Rows(slot.batch, begin, count));
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("not enough memory to read samples");
-  } catch (const std::exception& error) {  // of a data set or transform that is not ours
-    return absl::UnknownError(StrCat("reading samples has thrown an exception: ", error.what()));
-  } catch (...) {
-    return absl::UnknownError("reading samples has thrown an exception");
-  }
+  });
 }
 
 absl::Status Loader::Impl::ReadAll(int64_t step) {
