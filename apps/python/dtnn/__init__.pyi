@@ -339,8 +339,7 @@ class Predictor:
         path: str | os.PathLike,
         *,
         batch_size: int = 32,
-        math_mode: Literal['fp32', 'bf16'] = 'fp32',
-        int8: bool = False,
+        math_mode: Literal['fp32', 'bf16', 'int8'] = 'fp32',
     ) -> None:
         ...
 
@@ -1420,13 +1419,12 @@ def load(
     path: str | os.PathLike,
     *,
     batch_size: int = 32,
-    math_mode: Literal['fp32', 'bf16'] = 'fp32',
-    int8: bool = False,
+    math_mode: Literal['fp32', 'bf16', 'int8'] = 'fp32',
 ) -> Predictor:
     """The model in a file that training saved.
 
     batch_size: the most samples that are computed at a time; memory grows with it, answers stay
-    the same. math_mode: bf16 is faster on CPUs with instructions for it, and less exact. int8:
+    the same. math_mode: bf16 is faster on CPUs with instructions for it, and less exact; int8
     computes in 8 bits, which needs a model that was quantized.
     """
     ...
@@ -1458,8 +1456,8 @@ def quantize(
     test_samples: int | None = None,
     batch_size: int | None = None,
 ) -> str:
-    """Prepares the model in a file for inference in 8 bits, dtnn.load(out, int8=True), and returns
-    what the program quantize says: each layer's error, accuracy and speed of both.
+    """Prepares the model in a file for inference in 8 bits, dtnn.load(out, math_mode="int8"), and
+    returns what the program quantize says: each layer's error, accuracy and speed of both.
 
     calibrate: samples to find ranges of values with, as training showed them: dtnn.Arrays(x, y),
     whose training samples are taken and whose test samples are measured on; the name of a data set,

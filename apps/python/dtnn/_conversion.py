@@ -95,8 +95,8 @@ def quantize(
     calibrate: Dataset | str | os.PathLike,
     **options: Any,
 ) -> str:
-    """Prepares the model in a file for inference in 8 bits, dtnn.load(out, math_mode="int8"), and returns
-    what the program quantize says: each layer's error, accuracy and speed of both.
+    """Prepares the model in a file for inference in 8 bits, dtnn.load(out, math_mode="int8"), and
+    returns what the program quantize says: each layer's error, accuracy and speed of both.
 
     calibrate: samples to find ranges of values with, as training showed them: dtnn.Arrays(x, y),
     whose training samples are taken and whose test samples are measured on; the name of a data set,
