@@ -81,6 +81,9 @@ class Reader {
                   "\": is not the name of an option");
       }
       const std::string name = StrCat(prefix, prefix.empty() ? "" : "-", key.Scalar());
+      if (value.IsMap() && value.size() == 0) {
+        return At(key, name, ": has neither a value nor names below it");
+      }
       DTNN_RETURN_IF_ERROR(value.IsMap() ? TakeMap(value, name, level + 1)
                                          : TakeValue(name, key, value));
     }

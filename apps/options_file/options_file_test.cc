@@ -44,6 +44,7 @@ TEST(OptionsFileTest, AKeyIsAnOption) {
                           "--learning-rate=1e-3"));
   EXPECT_THAT(Parsed("dataset-path: \"a: b # c\"\n"), ElementsAre("--dataset-path=a: b # c"));
   EXPECT_THAT(Parsed(""), IsEmpty());
+  EXPECT_THAT(Parsed("{}\n"), IsEmpty());
   EXPECT_THAT(Parsed("# nothing yet\n"), IsEmpty());
 }
 
@@ -69,6 +70,10 @@ TEST(OptionsFileTest, ErrorsNameTheLine) {
   EXPECT_EQ(Error("batch-size: 1\nquiet: true\nbatch: {size: 2}\n"),
             "run.yaml:3: batch-size: was given in line 1 already");
   EXPECT_EQ(Error("use-blocking-mpi: true\nblocking_mpi: false\n").substr(0, 11), "run.yaml:2:");
+  EXPECT_EQ(Error("quiet: true\nlerning-rate: {}\n"),
+            "run.yaml:2: lerning-rate: has neither a value nor names below it");
+  EXPECT_EQ(Error("early-stopping:\n  patience: {}\n"),
+            "run.yaml:2: early-stopping-patience: has neither a value nor names below it");
   EXPECT_EQ(Error("model: [a, [b]]\n"), "run.yaml:1: model: expected a list of words or numbers");
   EXPECT_EQ(Error("- model\n"), "run.yaml:1: expected lines like num-epochs: 5");
   EXPECT_EQ(Error("model vgg16\n"), "run.yaml:1: expected lines like num-epochs: 5");
