@@ -55,11 +55,18 @@ std::string Argument(std::string_view name, std::string_view value) {
   return StrCat("--", name, "=", value);
 }
 
-absl::StatusOr<const OptionSpec*> OptionOf(const std::string& argument) {
+// Null where an old spelling leaves its option as it is: enable-conv-gemm=false.
+absl::StatusOr<const OptionSpec*> OptionIn(const std::string& argument) {
   const std::vector<std::string> arguments = {argument};
   DTNN_ASSIGN_OR_RETURN(const Arguments parsed, ParseArguments(arguments, FlagSyntax()));
-  if (parsed.settings.size() != 1) return UsageError(argument, ": sets no option of a run");
-  return parsed.settings[0].spec;
+  if (parsed.action != Action::kRun) return UsageError(argument, ": sets no option of a run");
+  return parsed.settings.empty() ? nullptr : parsed.settings[0].spec;
+}
+
+absl::StatusOr<const OptionSpec*> OptionOf(const std::string& argument) {
+  DTNN_ASSIGN_OR_RETURN(const OptionSpec* const option, OptionIn(argument));
+  if (option == nullptr) return UsageError(argument, ": sets no option of a run");
+  return option;
 }
 
 // A name that a folder can have.
@@ -146,9 +153,10 @@ absl::StatusOr<std::vector<GridRun>> MakeGrid(const std::vector<std::string>& ba
   }
   std::vector<std::string> shared;  // without what the grid or the sweep sets
   for (const std::string& argument : base) {
-    DTNN_ASSIGN_OR_RETURN(const OptionSpec* const option, OptionOf(argument));
-    if (!options.contains(option->name) && std::ranges::count(kOwn, option->name) == 0 &&
-        !IsWritten(option->name)) {
+    DTNN_ASSIGN_OR_RETURN(const OptionSpec* const option, OptionIn(argument));
+    if (option == nullptr ||
+        (!options.contains(option->name) && std::ranges::count(kOwn, option->name) == 0 &&
+         !IsWritten(option->name))) {
       shared.push_back(argument);
     }
   }

@@ -115,6 +115,17 @@ TEST(GridTest, WithoutAxesThereIsOneRun) {
   EXPECT_EQ((*grid)[0].options.optimizer.learning_rate, 1);
 }
 
+TEST(GridTest, AnOldSpellingMaySetNothing) {
+  std::vector<std::string> base = {"--enable-conv-gemm=false"};
+  base.insert(base.end(), kBase.begin(), kBase.end());
+  const auto grid = MakeGrid(base, {*ParseGridAxis("conv-variant=auto,direct")}, "f");
+  ASSERT_TRUE(grid.ok()) << grid.status();
+  EXPECT_EQ(grid->size(), 2u);
+  EXPECT_THAT(Error(ParseGridAxis("enable-conv-gemm=false")), HasSubstr("sets no option of a run"));
+  base[0] = "--model=list";
+  EXPECT_THAT(Error(MakeGrid(base, {}, "f")), HasSubstr("sets no option of a run"));
+}
+
 TEST(GridTest, ANameIsOneFolder) {
   const auto grid = MakeGrid(kBase, {*ParseGridAxis("dataset-path=/data/$rank,..")}, "f");
   ASSERT_TRUE(grid.ok()) << grid.status();
