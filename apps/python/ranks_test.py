@@ -48,6 +48,20 @@ dtnn.run_as_rank(fail)
 print("after")
 """
 
+PREDICT = """
+def predict(rank, ranks):
+    run = make(parallel="data", batch_size=10)
+    run.fit()
+    some = X[:7]
+    answers = run.predict(some)
+    one = run.predict(X[:1])  # fewer than ranks
+    run.save(sys.argv[1])
+    np.testing.assert_allclose(one, answers[:1], rtol=1e-5)
+    np.save(f"{sys.argv[1]}.{rank}.npy", answers)
+
+dtnn.run_as_rank(predict)
+"""
+
 ALONE = """
 def alone(rank, ranks):
     run = make(parallel="sequential", report=sys.argv[1] + ".html")
@@ -165,6 +179,17 @@ class RanksTest(unittest.TestCase):
             self.skipTest("mpirun is not installed")
         flags = ["--allow-run-as-root", "--oversubscribe", "-np", "2"]
         self.trains_one_model(["mpirun", *flags])
+
+    def test_all_ranks_predict_all_samples(self):
+        done = self.start(["apps/launch/launch", "-n", "2", "--"], PREDICT)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        program = {}
+        exec(compile(BEGIN, "begin", "exec"), program)
+        model = self.folder + "/mine.safetensors"
+        expected = dtnn.load(model).predict(program["X"][:7])
+        for rank in (0, 1):
+            answers = np.load(f"{model}.{rank}.npy")
+            np.testing.assert_allclose(answers, expected, rtol=1e-4)
 
     def test_an_exception_in_one_rank_ends_all(self):
         done = self.start(["apps/launch/launch", "-n", "2", "--"], FAIL)

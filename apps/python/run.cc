@@ -103,7 +103,7 @@ class PythonRun : public UsesRanks {
     return DictOf(Test(data, train ? Split::kTrain : Split::kTest));
   }
 
-  // The outputs for the test split of `data`.
+  // The outputs for the test split of `data`, on each rank.
   py::array Predict(const SharedDataset& data) {
     const Use use(*this);
     const int64_t samples = data.data->size(Split::kTest);
@@ -111,7 +111,7 @@ class PythonRun : public UsesRanks {
     outputs.reserve(size_t(samples * OutputsPerSample()));
     hooks_.Collect(&outputs);
     try {
-      Test(&data, Split::kTest);
+      Test(&data, Split::kTest, /*undivided=*/true);
     } catch (...) {
       hooks_.Collect(nullptr);
       throw;
@@ -291,11 +291,12 @@ class PythonRun : public UsesRanks {
         "this run is busy: it trains or tests in another thread, or calls this callback")};
   }
 
-  NamedMetrics Test(const SharedDataset* data, Split split) {
+  NamedMetrics Test(const SharedDataset* data, Split split, bool undivided = false) {
     absl::StatusOr<MetricAverages> averages = absl::InternalError("not tested");
     {
       const py::gil_scoped_release released;
-      averages = data == nullptr ? run_->Evaluate(split) : run_->Evaluate(*data->data, split);
+      averages =
+          data == nullptr ? run_->Evaluate(split) : run_->Evaluate(*data->data, split, undivided);
     }
     DropIfFailed();
     hooks_.Rethrow();

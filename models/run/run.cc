@@ -69,10 +69,10 @@ absl::Status Run::Fit(int64_t epochs) {
 }
 
 absl::StatusOr<MetricAverages> Run::EvaluateOn(std::shared_ptr<const Dataset> data, Split split,
-                                               bool after_training) {
+                                               bool undivided, bool after_training) {
   DTNN_RETURN_IF_ERROR(CheckHolds());
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Loader> loader,
-                        work_->LoaderOf(std::move(data), split));
+                        work_->LoaderOf(std::move(data), split, undivided));
   absl::StatusOr<MetricAverages> averages = work_->Test(*loader);
   if (work_->test_stopped()) return averages;
   absl::Status status = averages.status();
@@ -82,11 +82,12 @@ absl::StatusOr<MetricAverages> Run::EvaluateOn(std::shared_ptr<const Dataset> da
 }
 
 absl::StatusOr<MetricAverages> Run::Evaluate(Split split) {
-  return EvaluateOn(work_->run().dataset, split, fitted_ && split == Split::kTest);
+  return EvaluateOn(work_->run().dataset, split, /*undivided=*/false,
+                    /*after_training=*/fitted_ && split == Split::kTest);
 }
 
-absl::StatusOr<MetricAverages> Run::Evaluate(const Dataset& data, Split split) {
-  return EvaluateOn(DatasetRef(data), split, /*after_training=*/false);
+absl::StatusOr<MetricAverages> Run::Evaluate(const Dataset& data, Split split, bool undivided) {
+  return EvaluateOn(DatasetRef(data), split, undivided, /*after_training=*/false);
 }
 
 absl::Status Run::Save(const std::string& path) const {

@@ -71,7 +71,9 @@ class Run {
   absl::StatusOr<MetricAverages> Evaluate(Split split = Split::kTest);
   // The same of other data, which the network is shown as those of training. InvalidArgument, and
   // the run continues, for data that do not fit it, such as classes where the run has values.
-  absl::StatusOr<MetricAverages> Evaluate(const Dataset& data, Split split = Split::kTest);
+  // `undivided`: each rank tests all samples, so that its callbacks see all predictions.
+  absl::StatusOr<MetricAverages> Evaluate(const Dataset& data, Split split = Split::kTest,
+                                          bool undivided = false);
   // Writes one file with network, parameters, preprocessing, class names and how it was trained
   // (models/serving/saved_model.h). Rank 0 writes; without shared storage each rank does.
   absl::Status Save(const std::string& path) const;
@@ -100,7 +102,7 @@ class Run {
   absl::Status CheckTrains() const;
   absl::Status Train();
   absl::StatusOr<MetricAverages> EvaluateOn(std::shared_ptr<const Dataset> data, Split split,
-                                            bool after_training);
+                                            bool undivided, bool after_training);
 
   const std::unique_ptr<RunWork> work_;
   const int64_t epochs_;  // as given to Create; Fit(n) plans others

@@ -96,8 +96,8 @@ absl::Status RunWork::Work() {
 }
 
 absl::StatusOr<std::unique_ptr<Loader>> RunWork::LoaderOf(std::shared_ptr<const Dataset> data,
-                                                          Split split) {
-  auto loader = run_.MakeTestLoader(std::move(data), split);
+                                                          Split split, bool undivided) {
+  auto loader = run_.MakeTestLoader(std::move(data), split, undivided);
   DTNN_RETURN_IF_ERROR(Agree(run_.communicator, loader.status()));
   return loader;
 }

@@ -54,9 +54,10 @@ class RunWork {
   // run_work.cc: the rest of the work.
   // All that the options ask for.
   absl::Status Work();
-  // For a test on any data that fit the network; the same error on all ranks.
-  absl::StatusOr<std::unique_ptr<Loader>> LoaderOf(std::shared_ptr<const Dataset> data,
-                                                   Split split);
+  // For a test on any data that fit the network; the same error on all ranks. `undivided`: each
+  // rank tests all samples.
+  absl::StatusOr<std::unique_ptr<Loader>> LoaderOf(std::shared_ptr<const Dataset> data, Split split,
+                                                   bool undivided);
   // Cancelled where a callback stopped it.
   absl::StatusOr<MetricAverages> Test(Loader& loader);
   bool test_stopped() const { return test_stopped_; }  // the last one

@@ -134,7 +134,7 @@ bool PreparedRun::Writes() const { return rank == 0 || !options.ranks.shared_sto
 bool PreparedRun::WritesCheckpoints() const { return rank == 0 || OwnCheckpoints(options); }
 
 absl::StatusOr<std::unique_ptr<Loader>> PreparedRun::MakeTestLoader(
-    std::shared_ptr<const Dataset> data, Split split) const {
+    std::shared_ptr<const Dataset> data, Split split, bool undivided) const {
   DTNN_RETURN_IF_ERROR(CheckFits(*data));
   if (data->target_kind() != dataset->target_kind()) {
     return InvalidArgument("data set ", data->name(), " has ", Name(data->target_kind()),
@@ -152,7 +152,7 @@ absl::StatusOr<std::unique_ptr<Loader>> PreparedRun::MakeTestLoader(
                : "; test with a data set that has some");
   }
   const double share = data == dataset ? options.data.share : 0;
-  return TestLoader(loaders, std::move(data), split, share);
+  return TestLoader(loaders, std::move(data), split, share, undivided);
 }
 
 absl::Status PreparedRun::Prepare(RunLog& log) {

@@ -50,9 +50,9 @@ struct PreparedRun {
 
   // InvalidArgument for data that do not fit the network, after Prepare.
   absl::Status CheckFits(const Dataset& data) const;
-  // For a test on a split of any data that do.
+  // For a test on a split of any data that do; `undivided`: each rank tests all samples.
   absl::StatusOr<std::unique_ptr<Loader>> MakeTestLoader(std::shared_ptr<const Dataset> data,
-                                                         Split split) const;
+                                                         Split split, bool undivided = false) const;
 
   const RunObjects objects;
   Communicator* const communicator;  // null: one rank

@@ -15,7 +15,7 @@ namespace dtnn {
 
 absl::StatusOr<std::unique_ptr<Loader>> TestLoader(const Loaders& loaders,
                                                    std::shared_ptr<const Dataset> dataset,
-                                                   Split split, double share) {
+                                                   Split split, double share, bool undivided) {
   const Preprocessing& wanted = loaders.preprocessing;
   Preprocessing now = dataset->preprocessing();
   LoaderOptions options = loaders.testing;
@@ -25,6 +25,7 @@ absl::StatusOr<std::unique_ptr<Loader>> TestLoader(const Loaders& loaders,
     return InvalidArgument("data set ", dataset->name(), " is preprocessed in another way (",
                            Describe(now), ") than the samples of the run (", Describe(wanted), ")");
   }
+  if (undivided) options.rank = 0, options.ranks = 1;
   options.bytes = options.bytes && WhyNoBytes(*dataset, {}, 0).empty();
   options.threads = std::max(options.threads, LoaderThreads(*dataset));
   DTNN_ASSIGN_OR_RETURN(std::vector<int64_t> indices,

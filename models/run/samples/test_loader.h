@@ -13,10 +13,11 @@
 namespace dtnn {
 
 // Samples of the split, as `loaders` read and show theirs: all, or that share of them (data.share).
-// InvalidArgument for data that cannot be shown so.
+// `undivided`: each rank reads them all. InvalidArgument for data that cannot be shown so.
 absl::StatusOr<std::unique_ptr<Loader>> TestLoader(const Loaders& loaders,
                                                    std::shared_ptr<const Dataset> dataset,
-                                                   Split split, double share = 0);
+                                                   Split split, double share = 0,
+                                                   bool undivided = false);
 
 }  // namespace dtnn
 
