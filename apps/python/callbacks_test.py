@@ -129,6 +129,23 @@ class CallbacksTest(unittest.TestCase):
             self.assertIsNone(callback.run)
         self.assertEqual(seen, runs)
 
+    def test_a_cycle_through_the_run_is_collected(self):
+        def stopped(**options):
+            run = begin([lambda epoch, metrics: run.stop()], **options)
+            run.fit()
+            return weakref.ref(run)
+
+        def unused(**options):
+            run = begin([lambda epoch, metrics: run.stop()], **options)
+            return weakref.ref(run)
+
+        for make in (stopped, unused):
+            with tempfile.TemporaryDirectory() as folder:
+                alive = make(checkpoint_dir=folder)
+                gc.collect()
+                self.assertIsNone(alive())
+                begin([], checkpoint_dir=folder, resume="if-there").end()  # which is free again
+
     def test_do_not_keep_the_run(self):
         callback = At(lambda run: None)
         run = begin([callback])

@@ -206,6 +206,7 @@ class PythonRun : public UsesRanks {
     CheckOpen();
     return {run_->shared_dataset()};
   }
+  RunHooks& hooks() { return hooks_; }
   void StopRun() override { hooks_.Stop(); }
   void DropRun() override {
     const py::object self = py::cast(this);  // which another thread may let go of meanwhile
@@ -313,10 +314,36 @@ class PythonRun : public UsesRanks {
   int64_t epochs_ = 0, steps_ = 0;  // of a run that was dropped
 };
 
+// Null while it is made.
+PythonRun* MadeRun(PyObject* self) {
+  const auto holder = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder();
+  return holder.holder_constructed() ? holder.value_ptr<PythonRun>() : nullptr;
+}
+
+// A callback may refer to its run, and Python's collector then has to see both.
+void FindCycles(PyHeapTypeObject* heap_type) {
+  PyTypeObject& type = heap_type->ht_type;
+  type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    PythonRun* const run = MadeRun(self);
+    return run == nullptr ? 0 : run->hooks().Visit(visit, arg);
+  };
+  // Others may collect while a run ends without the GIL.
+  type.tp_dealloc = [](PyObject* self) {
+    PyObject_GC_UnTrack(self);
+    py::detail::pybind11_object_dealloc(self);
+  };
+  type.tp_clear = [](PyObject* self) {
+    if (PythonRun* const run = MadeRun(self)) run->hooks().Forget();
+    return 0;
+  };
+}
+
 }  // namespace
 
 void BindRun(py::module_& module) {
-  py::class_<PythonRun>(module, "Run")
+  py::class_<PythonRun>(module, "Run", py::custom_type_setup(FindCycles))
       .def(py::init([](const Keywords& keywords, const std::string& model_file,
                        const Layers* network, const SharedDataset* dataset,
                        std::vector<py::function> epoch_begin, std::vector<py::function> batch_end,

@@ -74,6 +74,14 @@ absl::Status RunHooks::OnEpochEnd(const Pass& training, const Pass* validation) 
   return Call(functions_.epoch_end, py::int_(training.epoch), DictOf(epochs_.back().metrics));
 }
 
+int RunHooks::Visit(visitproc visit, void* arg) const {
+  for (const auto* functions :
+       {&functions_.epoch_begin, &functions_.batch_end, &functions_.epoch_end}) {
+    for (const py::function& function : *functions) Py_VISIT(function.ptr());
+  }
+  return 0;
+}
+
 void RunHooks::Rethrow() {
   if (raised_ != nullptr) std::rethrow_exception(std::exchange(raised_, nullptr));
 }

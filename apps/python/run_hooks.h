@@ -47,6 +47,9 @@ class RunHooks : public Callback {
   bool calling() const { return calling_; }
   // From any thread: a pass ends after its batch, and the call that computes it raises.
   void Stop() { stop_ = true; }
+  // For Python's collector of cycles, which finds no run that computes.
+  int Visit(visitproc visit, void* arg) const;
+  void Forget() { functions_ = {}; }
   // Raises what a hook, a handler of a signal or Stop has raised.
   void Rethrow();
 
@@ -58,7 +61,7 @@ class RunHooks : public Callback {
   absl::Status Call(const std::vector<pybind11::function>& functions,
                     const Arguments&... arguments);
 
-  const Functions functions_;
+  Functions functions_;
   std::vector<Epoch> epochs_;
   std::vector<double>* outputs_ = nullptr;
   bool calling_ = false;
