@@ -1,3 +1,4 @@
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,6 +102,12 @@ absl::Status RunWork::MakeSchedule() {
 
 absl::Status RunWork::PlanEpochs(int64_t epochs) {
   if (epochs < 0) return InvalidArgument("Run::Fit(", epochs, "): expected 0 epochs or more");
+  const int64_t done = trainer_->epochs_done();
+  const int64_t most = std::numeric_limits<int64_t>::max() - done;
+  if (epochs > most) {
+    return InvalidArgument("Run::Fit(", epochs, "): expected ", most, " epochs or fewer after ",
+                           Counted(done, "epoch"));
+  }
   if (!run_.options.checkpoint.folder.empty()) {
     return FailedPrecondition(
         "Run::Fit(n): a run with RunOptions::checkpoint.folder trains "
@@ -109,8 +116,8 @@ absl::Status RunWork::PlanEpochs(int64_t epochs) {
   if (run_.proximal != nullptr) {
     return FailedPrecondition("Run::Fit(n): the aggregator decides how long clients train");
   }
-  run_.options.training.epochs = trainer_->epochs_done() + epochs;
-  return trainer_->epochs_done() == 0 ? absl::OkStatus() : MakeSchedule();
+  run_.options.training.epochs = done + epochs;
+  return done == 0 ? absl::OkStatus() : MakeSchedule();
 }
 
 void RunWork::MakeCheckpointer() {

@@ -1,6 +1,7 @@
 // Several calls of Fit.
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -70,6 +71,17 @@ TEST_F(RunFitTest, SchedulersOfAProgramForgetTheEpochsBefore) {
   EXPECT_EQ(run->trainer().epochs_done(), 3);
   Must(run->Fit(50));
   EXPECT_EQ(run->trainer().epochs_done(), 6);
+}
+
+TEST_F(RunFitTest, MoreEpochsThanCanBeCountedAreRefused) {
+  const auto run = Begin(Short(1));
+  Must(run->Fit(1));
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_THAT(Message(run->Fit(most)),
+              HasSubstr("Run::Fit(9223372036854775807): expected 9223372036854775806 epochs or "
+                        "fewer after 1 epoch"));
+  Must(run->Fit(1));
+  EXPECT_EQ(run->trainer().epochs_done(), 2);
 }
 
 TEST_F(RunFitTest, TheHistoryHasAllEpochs) {
