@@ -8,9 +8,9 @@
 #include "comm/gather_values.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/ranks.h"
-#include "data/class_warnings.h"
 #include "models/run/options/in_force.h"
 #include "models/run/samples/class_weights_file.h"
+#include "models/run/samples/samples_of_part.h"
 #include "optim/losses/losses.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
@@ -22,23 +22,34 @@ namespace {
 constexpr std::string_view kBalanced = "balanced";
 constexpr std::string_view kLoss = "categorical_cross_entropy";
 
+// Counts the samples of data.part.
+absl::StatusOr<std::vector<int64_t>> CountClasses(const RunOptions& options,
+                                                  const Dataset& dataset) {
+  const std::vector<int32_t> labels = dataset.labels(Split::kTrain);
+  if (labels.empty()) {
+    return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
+                      ": the classes of the samples of ", dataset.name(),
+                      " are not known before they are read; give a weight for each class");
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> samples, SamplesOfPart(options, dataset));
+  std::vector<int64_t> counts(size_t(dataset.outputs()));
+  for (const int64_t sample : samples) ++counts[size_t(labels[size_t(sample)])];
+  return counts;
+}
+
 absl::StatusOr<std::vector<double>> Balance(const RunOptions& options, const Dataset& dataset,
                                             Communicator* communicator) {
   const size_t classes = size_t(dataset.outputs());
-  std::vector<int64_t> counts = SamplesPerClass(dataset, Split::kTrain);
-  const bool known = counts.size() == classes;
-  counts.resize(classes);
+  const absl::StatusOr<std::vector<int64_t>> counted = CountClasses(options, dataset);
+  // Whatever became of them: other ranks wait for this one.
+  std::vector<int64_t> counts = counted.value_or(std::vector<int64_t>(classes));
   if (communicator != nullptr) {
     DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
                           GatherValues<int64_t>(*communicator, counts));
     counts.assign(classes, 0);
     for (size_t i = 0; i < all.size(); ++i) counts[i % classes] += all[i];
   }
-  if (!known) {
-    return UsageError("RunOptions::training.class_weights=", options.training.class_weights,
-                      ": the classes of the samples of ", dataset.name(),
-                      " are not known before they are read; give a weight for each class");
-  }
+  DTNN_RETURN_IF_ERROR(counted.status());
   double samples = 0, present = 0;
   for (const int64_t count : counts) {
     samples += double(count);

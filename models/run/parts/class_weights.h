@@ -26,9 +26,9 @@ absl::Status CheckClassWeights(const RunOptions& options, std::string_view datas
 
 // One weight per class; none without the option. "balanced": samples / (classes * samples of the
 // class), as scikit-learn's class_weight="balanced", so that the mean over the samples is 1; of the
-// training split of all ranks, which call it together. Classes without samples do not count, and
-// have 1. A file must be the same on all ranks. Errors of CheckClassWeights, and one for targets
-// that are not classes.
+// training splits of all ranks, which call it together, or of their data.part. Classes without
+// samples do not count, and have 1. A file must be the same on all ranks. Errors of
+// CheckClassWeights, and one for targets that are not classes.
 absl::StatusOr<std::vector<double>> MakeClassWeights(const RunOptions& options,
                                                      const Dataset& dataset,
                                                      Communicator* communicator);

@@ -26,7 +26,7 @@ class Labels : public Dataset {
   ImageExtents sample() const override { return {1, 1, 1}; }
   int64_t outputs() const override { return classes_; }
   TargetKind target_kind() const override { return kind_; }
-  int64_t size(Split) const override { return 6; }
+  int64_t size(Split) const override { return int64_t(labels_.size()); }
   std::vector<int32_t> labels(Split split) const override {
     return split == Split::kTrain ? labels_ : std::vector<int32_t>();
   }
@@ -75,6 +75,31 @@ TEST(ClassWeightsTest, SamplesOfAllRanksCount) {
   });
   ASSERT_TRUE(status.ok()) << status;
   for (const auto& of_rank : weights) EXPECT_THAT(of_rank, ElementsAre(2 / 3.0, 1, 2));
+}
+
+TEST(ClassWeightsTest, OnlyThePartThatIsTrainedOnCounts) {
+  const std::string path = ::testing::TempDir() + "parts.txt";
+  std::ofstream(path) << "0,1,3\n2,4,5\n";
+  const Labels labels(3, {0, 0, 0, 1, 1, 2});
+  const auto weights = [&](const std::string& part) {
+    RunOptions options = With("balanced");
+    options.data.part = part;
+    return *MakeClassWeights(options, labels, nullptr);
+  };
+  EXPECT_THAT(weights("1/2@file:" + path), ElementsAre(3 / (2 * 2.0), 3 / (2 * 1.0), 1));
+  EXPECT_THAT(weights("2/2@file:" + path), ElementsAre(1, 1, 1));
+  EXPECT_THAT(weights("1/6"), ElementsAre(1, 1, 1)) << "of one sample";
+}
+
+TEST(ClassWeightsTest, ARankWithoutItsPartDoesNotKeepOthersWaiting) {
+  const absl::Status status = RunRanks(2, [](Communicator& communicator) {
+    RunOptions options = With("balanced");
+    if (communicator.rank() == 1) options.data.part = "1/2@file:none";
+    const auto made = MakeClassWeights(options, Labels(2, {0, 1}), &communicator);
+    EXPECT_EQ(made.ok(), communicator.rank() == 0) << made.status();
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST(ClassWeightsTest, AListIsTakenAsItIs) {

@@ -11,12 +11,10 @@
 #include "comm/secrets/crypto/chacha20_stream.h"
 #include "data/check_offsets.h"
 #include "data/loading/byte_batches.h"
-#include "data/loading/division/division.h"
-#include "data/loading/division/part.h"
 #include "data/loading/split.h"
-#include "models/run/options/dataset_division.h"
 #include "models/run/options/option_text.h"
 #include "models/run/samples/make_transforms.h"
+#include "models/run/samples/samples_of_part.h"
 #include "models/run/samples/standardization.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
@@ -144,24 +142,13 @@ class LoaderMaker {
   // Divides data.part, where it is given, which no longer comes in groups.
   absl::StatusOr<TrainValidation> Divide(double held_out) const {
     if (client_) return DivideAmong(*client_, held_out);
-    const int64_t samples = dataset_->size(Split::kTrain);
     DTNN_ASSIGN_OR_RETURN(const DatasetPart part, DatasetPartOf(options_));
     if (part.parts == 1) {
-      return SplitIndices(samples, held_out, training_.seed, dataset_->groups(Split::kTrain).begins,
-                          dataset_->labels(Split::kTrain));
+      return SplitIndices(dataset_->size(Split::kTrain), held_out, training_.seed,
+                          dataset_->groups(Split::kTrain).begins, dataset_->labels(Split::kTrain));
     }
-    DTNN_ASSIGN_OR_RETURN(const Division division, DivisionOf(options_));
-    if (division.kind == DivisionKind::kEqual) {
-      return DivideAmong(PartOfSamples(samples, part.part, part.parts), held_out);
-    }
-    DTNN_ASSIGN_OR_RETURN(
-        const auto all,
-        WithContext(DivideSamples(division, samples, dataset_->labels(Split::kTrain), part.parts),
-                    "RunOptions::data.part=", options_.data.part));
-    const std::vector<int64_t>& mine = all[size_t(part.part - 1)];
-    if (!mine.empty()) return DivideAmong(mine, held_out);
-    return InvalidArgument("RunOptions::data.part=", options_.data.part,
-                           ": this part has no samples");
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> mine, SamplesOfPart(options_, *dataset_));
+    return DivideAmong(mine, held_out);
   }
 
   // Divides these samples.
