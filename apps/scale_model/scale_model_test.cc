@@ -16,9 +16,11 @@
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/graph/builder.h"
 #include "models/observe/trace/event_log.h"
 #include "models/serving/saved_model.h"
 #include "models/serving/testing/overstated_model.h"
+#include "models/zoo/unet.h"
 #include "models/zoo/zoo.h"
 #include "tensor/status_macros.h"
 #include "tensor/trace/observer.h"
@@ -219,6 +221,26 @@ TEST(ScaleModelStepsTest, ASavedModelIsItsOwnNetwork) {
   EXPECT_THAT((*steps)->EventLayers(), Not(ElementsAre()));
   options.network.dtype = DType::kFloat32;
   EXPECT_EQ((*ScaleModelSteps::Create(options, path))->Profile(nullptr, 1)->dtype, DType::kFloat32);
+}
+
+TEST(ScaleModelStepsTest, PixelsHaveTargets) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    GraphBuilder b("pixels", format);
+    b.Input({4, 8, 2});
+    AppendUNet(b, {.width = 2, .depth = 1}, 3);
+    SavedModel model = {.graph = *b.Softmax().Build(), .dtype = DType::kFloat32};
+    model.description.loss = "categorical_cross_entropy";
+    const auto context = *DeviceContext::Create(Device::Cpu());
+    const auto store = *ParameterStore::Create(model.graph, *context, model.dtype, 1);
+    const std::string path = ::testing::TempDir() + "/pixels.safetensors";
+    ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
+    Options options;
+    options.training.batch = 2;
+    const auto steps = ScaleModelSteps::Create(options, path);
+    ASSERT_TRUE(steps.ok()) << steps.status();
+    const absl::StatusOr<StepProfile> profile = (*steps)->Profile(nullptr, 1);
+    EXPECT_TRUE(profile.ok()) << profile.status();
+  }
 }
 
 ScaleModelOptions Small() {

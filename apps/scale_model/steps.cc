@@ -10,6 +10,7 @@
 #include "models/serving/saved_model.h"
 #include "models/serving/saved_parameters.h"
 #include "tensor/files/array_file.h"
+#include "tensor/format.h"
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
 #include "tensor/stopwatch.h"
@@ -86,7 +87,13 @@ absl::StatusOr<std::unique_ptr<ScaleModelSteps>> ScaleModelSteps::Create(
   DTNN_ASSIGN_OR_RETURN(steps->x_,
                         Tensor::Zeros(dtype, steps->graph_.input_shape().Prepend(steps->batch_)));
   FillRandomly(steps->x_);
-  DTNN_ASSIGN_OR_RETURN(steps->targets_, Tensor::Zeros(DType::kInt32, Shape{steps->batch_}));
+  const Shape& outputs = steps->graph_.output_shape();
+  Shape targets = {steps->batch_};
+  if (outputs.rank() == 3) {  // a class for each pixel
+    const ImageExtents image = ExtentsOf(outputs, steps->graph_.format());
+    targets = {steps->batch_, image.height, image.width};
+  }
+  DTNN_ASSIGN_OR_RETURN(steps->targets_, Tensor::Zeros(DType::kInt32, targets));
   return steps;
 }
 
