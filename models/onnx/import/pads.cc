@@ -63,7 +63,7 @@ absl::Status ImportPad(OperatorReader& op) {
     }
     with = ShortestReal(values.reals[0]);
   }
-  if (*mode == PadMode::kConstant && with == 0) {
+  if (*mode == PadMode::kConstant && with == 0 && !op.OfOurOwn()) {
     value.pads = pads;
     op.SetOutput(value);
     return absl::OkStatus();

@@ -197,6 +197,39 @@ TEST_F(RoundTripTest, RangesForEightBits) {
   for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(before[i], after[i], 0.02) << i;
 }
 
+// Zeros around an image stay a layer, and ranges from 0 on are not relus that the file left out.
+TEST_F(RoundTripTest, RangesForEightBitsAreThoseOfTheSameLayers) {
+  GraphBuilder b("net", TensorFormat::kNHWC);
+  b.Input({9, 8, 3}).Pad2d({.before = 1, .after = 1}).Conv2d(8).Conv2d(8);
+  b.Flatten().Fc(4).Softmax();
+  SavedModel model = {.graph = *b.Build()};
+  Renew(model);
+  const Tensor x = testing::CountedSamples(model.graph, 40, /*channels_first=*/false);
+  const auto quantized = Quantize(model.graph, *store_, *host_, x, model.preprocessing);
+  ASSERT_TRUE(quantized.ok()) << quantized.status();
+  model.quantization = quantized->record;
+  for (auto& [id, range] : model.quantization->ranges) range = {.low = 0, .high = 2};
+  for (const bool int8 : {false, true}) {
+    SCOPED_TRACE(int8);
+    const auto exported = ExportModel(model, *store_, *host_, {.int8 = int8});
+    ASSERT_TRUE(exported.ok()) << exported.status();
+    const auto imported = ImportModel(*exported, "net.onnx", *host_);
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    EXPECT_EQ(imported->model.quantization, model.quantization);
+    const std::vector<Node>&before = model.graph.nodes(), &after = imported->model.graph.nodes();
+    ASSERT_EQ(before.size(), after.size());
+    for (size_t i = 0; i < before.size(); ++i) {
+      EXPECT_EQ(before[i].name, after[i].name);
+      EXPECT_EQ(before[i].id, after[i].id);
+    }
+    const std::string path = testing::NewFolder("round_trip") + "/model.safetensors";
+    const auto expected = testing::Answers(model, *store_, *host_, path, x, /*int8=*/true),
+               answers = testing::Answers(imported->model, *imported->store, *host_, path, x, true);
+    ASSERT_EQ(expected.size(), answers.size());
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(expected[i], answers[i], 0.02) << i;
+  }
+}
+
 TEST_F(RoundTripTest, NormalisationsWithinSamples) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     GraphBuilder b("within", format);
