@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "layers/base/attributes.h"
 #include "models/onnx/file/tensor_values.h"
 #include "tensor/errors.h"
 
@@ -32,6 +33,39 @@ std::optional<int> NumberOf(const std::string& name) {
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   if (error != std::errc() || end == name.data() + name.size() || *end != '_') return std::nullopt;
   return number;
+}
+
+// Whether no element of what the layer makes is below 0, given whether that is so of all its
+// inputs. False where that is not simple to know.
+bool MakesNoneNegative(const Layer& layer, bool of_inputs) {
+  constexpr std::string_view kAlways[] = {"Relu",    "Relu6",        "Sigmoid", "HardSigmoid",
+                                          "Softmax", "GroupSoftmax", "Softplus"};
+  // Elements, means, sums and products of those of the inputs.
+  constexpr std::string_view kAsInputs[] = {
+      "AdaptiveAveragePool2D",
+      "AdditionBlock",
+      "AveragePool2D",
+      "ChannelShuffle",
+      "ChannelSlice",
+      "Dropout",
+      "Flatten",
+      "ConcatenationBlock",
+      "MaxPool2D",
+      "Pad2D",
+      "PixelSlice",
+      "MultiplicationBlock",
+      "Upsample2D",
+      "Scale",
+      "WeightedSumBlock",
+  };
+  const std::string_view type = layer.type_name();
+  const Attributes attributes = layer.attributes();
+  AttributeReader read(attributes);
+  if (type == "Clip") return read.Real("low") >= 0;
+  if (type == "Pad2D" && read.Real("value") < 0) return false;
+  if (type == "Scale" && read.Real("factor") < 0) return false;
+  if (std::ranges::find(kAlways, type) != std::end(kAlways)) return true;
+  return of_inputs && std::ranges::find(kAsInputs, type) != std::end(kAsInputs);
 }
 
 }  // namespace
@@ -73,6 +107,9 @@ absl::StatusOr<ImportedValue> NetworkMaker::Add(std::shared_ptr<const Layer> lay
   DTNN_RETURN_IF_ERROR(CountElements(output.extents()).status());
   DTNN_RETURN_IF_ERROR(Check(*layer, shapes, parameters));
   for (const std::vector<float>& values : parameters) elements_ += int64_t(values.size());
+  const bool of_inputs = std::ranges::all_of(
+      inputs, [this](const ImportedValue& input) { return IsNeverNegative(input); });
+  never_negative_.push_back(MakesNoneNegative(*layer, of_inputs));
   nodes_.push_back(std::move(spec));
   input_shapes_.push_back(shapes.empty() ? Shape() : shapes[0]);
   parameters_.push_back(std::move(parameters));
@@ -95,6 +132,7 @@ ImportedValue NetworkMaker::DropLatest() {
   for (const std::vector<float>& values : parameters_.back()) elements_ -= int64_t(values.size());
   nodes_.pop_back();
   input_shapes_.pop_back();
+  never_negative_.pop_back();
   parameters_.pop_back();
   return value;
 }

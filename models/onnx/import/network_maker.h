@@ -98,6 +98,10 @@ class NetworkMaker {
   const Shape& InputShapeOf(const ImportedValue& value) const {
     return input_shapes_[size_t(value.node)];
   }
+  // Whether no element can be below 0, as after a relu, for all that is known of the layers.
+  bool IsNeverNegative(const ImportedValue& value) const {
+    return never_negative_[size_t(value.node)] != 0;
+  }
   bool IsLatest(const ImportedValue& value) const { return value.node + 1 == int(nodes_.size()); }
   int size() const { return int(nodes_.size()); }
   int64_t elements() const { return elements_; }  // of all parameters
@@ -112,7 +116,8 @@ class NetworkMaker {
                      const Parameters& parameters) const;
 
   std::vector<NodeSpec> nodes_;
-  std::vector<Shape> input_shapes_;  // of the first inputs
+  std::vector<Shape> input_shapes_;      // of the first inputs
+  std::vector<uint8_t> never_negative_;  // whether outputs are
   std::vector<Parameters> parameters_;
   std::set<std::string, std::less<>> names_;
   int64_t elements_ = 0;

@@ -15,13 +15,13 @@ namespace {
 struct Bytes {
   std::vector<float> scale;
   std::vector<int64_t> zero = {};  // as many, or none: 0
-  OnnxType type = OnnxType::kUint8;
+  OnnxType type;
 };
 
-absl::StatusOr<Bytes> BytesOf(OperatorReader& op) {
+absl::StatusOr<Bytes> BytesOf(OperatorReader& op, OnnxType without_zero = OnnxType::kUint8) {
   DTNN_ASSIGN_OR_RETURN(TensorValues scale, op.Constant(1));
   if (!scale.real() || scale.count() < 1) return InvalidArgument("its scale is not a number");
-  Bytes bytes = {.scale = std::move(scale.reals)};
+  Bytes bytes = {.scale = std::move(scale.reals), .type = without_zero};
   if (op.Has(2)) {
     DTNN_ASSIGN_OR_RETURN(TensorValues zero, op.Constant(2));
     bytes.type = zero.type;
@@ -38,14 +38,18 @@ absl::StatusOr<Bytes> BytesOf(OperatorReader& op) {
   return bytes;
 }
 
+// The network's input, or its features.
+bool IsInput(OperatorReader& op, const ImportedValue& value) {
+  const NetworkMaker& network = op.network();
+  return value.node == 0 || (network.LayerOf(value).type_name() == "Flatten" &&
+                             network.NameOfInput(value) == network.NameOf({.node = 0}));
+}
+
 // Rounding to 8 bits cuts off what is below the smallest byte. Where that is 0, it is the relu that
-// quantisers leave out.
+// quantisers leave out; but that of the input says only that samples, as pixels, are from 0 on.
 absl::Status AddRelu(OperatorReader& op, const ValueRange& range, ImportedValue& value) {
-  constexpr std::string_view kSigned[] = {"Conv2D",        "FC",    "BatchNormalization",
-                                          "AdditionBlock", "Scale", "PositionEmbedding"};
   constexpr double kNearSix = 0.03;
-  const std::string_view type = op.network().LayerOf(value).type_name();
-  if (range.low < 0 || std::ranges::find(kSigned, type) == std::end(kSigned)) {
+  if (op.OfOurOwn() || range.low < 0 || op.network().IsNeverNegative(value) || IsInput(op, value)) {
     return absl::OkStatus();
   }
   const ActivationKind kind =
@@ -57,11 +61,15 @@ absl::Status AddRelu(OperatorReader& op, const ValueRange& range, ImportedValue&
 }
 
 // The network computes the value; its range is kept for inference in 8 bits.
-absl::Status KeepRange(OperatorReader& op) {
-  DTNN_ASSIGN_OR_RETURN(const Bytes bytes, BytesOf(op));
+absl::Status KeepRange(OperatorReader& op, OnnxType without_zero) {
+  DTNN_ASSIGN_OR_RETURN(const Bytes bytes, BytesOf(op, without_zero));
   op.Int("axis", 1);
   op.Int("saturate", 1);
-  op.Int("output_dtype", 0);
+  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.Value(0));
+  if (bytes.type == OnnxType::kNone && bytes.scale.size() == 1) {
+    op.SetOutput(value);  // the range is that of the QuantizeLinear
+    return absl::OkStatus();
+  }
   if (bytes.scale.size() != 1 ||
       (bytes.type != OnnxType::kUint8 && bytes.type != OnnxType::kInt8)) {
     return Unimplemented("rounds a value of the network to other than 8 bits with one scale");
@@ -70,7 +78,6 @@ absl::Status KeepRange(OperatorReader& op) {
   const double low = bytes.type == OnnxType::kInt8 ? -128 : 0;
   const double scale = double(bytes.scale[0]);
   const ValueRange range = {.low = scale * (low - zero), .high = scale * (low + 255 - zero)};
-  DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.Value(0));
   DTNN_RETURN_IF_ERROR(AddRelu(op, range, value));
   op.SetRange(value, range);
   op.SetOutput(value);
@@ -80,15 +87,16 @@ absl::Status KeepRange(OperatorReader& op) {
 }  // namespace
 
 absl::Status ImportQuantizeLinear(OperatorReader& op) {
-  if (!op.IsConstant(0)) return KeepRange(op);
+  const int64_t type = op.Int("output_dtype", 0);
+  if (!op.IsConstant(0)) return KeepRange(op, type == 0 ? OnnxType::kUint8 : OnnxType(type));
   return Unimplemented("rounds a constant when the network runs; export it with constants folded");
 }
 
 absl::Status ImportDequantizeLinear(OperatorReader& op) {
-  if (!op.IsConstant(0)) return KeepRange(op);
+  op.Int("output_dtype", 0);
+  if (!op.IsConstant(0)) return KeepRange(op, OnnxType::kNone);
   DTNN_ASSIGN_OR_RETURN(TensorValues values, op.Constant(0));
   DTNN_ASSIGN_OR_RETURN(const Bytes bytes, BytesOf(op));
-  op.Int("output_dtype", 0);
   if ((values.type != OnnxType::kInt8 && values.type != OnnxType::kUint8 &&
        values.type != OnnxType::kInt32) ||
       (op.Has(2) && bytes.type != values.type)) {

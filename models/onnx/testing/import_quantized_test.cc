@@ -1,6 +1,8 @@
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -42,6 +44,18 @@ class ImportQuantizedTest : public ImportTest {
     made.set_output(0, "dq");
     At(4).set_input(0, "f"), At(4).set_input(1, "dq");
     return made;
+  }
+  // A product with 4 x 2 bytes; `rounded` adds the nodes that round a value, and names the result.
+  void MultiplyRounded(const std::function<std::string(const std::string&)>& rounded) {
+    Reals("scale", {0.5F});
+    Bytes("zero", kInt8, {1}, {0});
+    Bytes("q", kInt8, {4, 2}, {-128, 127, 3, -4, 5, 6, 0, 1});
+    onnx_.mutable_graph()->clear_node();
+    Node("Conv", {rounded("x"), "w"}, "c");
+    Node("GlobalAveragePool", {rounded("c")}, "p");
+    Node("Flatten", {rounded("p")}, "f");
+    Node("DequantizeLinear", {"q", "scale", "zero"}, "dq");
+    Node("Gemm", {rounded("f"), "dq"}, "y");
   }
   std::vector<float> Weights() {
     const auto imported = Import();
@@ -148,6 +162,57 @@ TEST_F(ImportQuantizedTest, BytesFromZeroOnAreARelu) {
   EXPECT_THAT(layer(0.1F, kInt32, {0}), HasSubstr("to other than 8 bits with one scale"));
 }
 
+// After every layer but those that make nothing below 0, and what keeps the sign of these.
+TEST_F(ImportQuantizedTest, BytesFromZeroOnAreAReluAfterWhatMayBeNegative) {
+  const onnx::ModelProto valid = onnx_;
+  using Nodes = std::vector<std::pair<std::string, std::vector<std::string>>>;
+  const auto relus = [&](const Nodes& nodes) {
+    onnx_ = valid;
+    Tensor("turned", {4, 4, 1, 1}), Tensor("each", {4}), Tensor("slope", {1});
+    Tensor("minus", {}), Tensor("half", {}).set_float_data(0, 0.5F);  // -2 and 0.5
+    Reals("scale", {0.1F});
+    Bytes("zero", kInt8, {1}, {-128});
+    std::string last = "c";
+    for (const auto& [type, more] : nodes) {
+      std::vector<std::string> inputs = {last};
+      inputs.insert(inputs.end(), more.begin(), more.end());
+      onnx::NodeProto& node = Node(type, inputs, last + "_");
+      if (type == "Concat") Int(node, "axis", 1);
+      if (type == "MaxPool") Ints(node, "kernel_shape", {2, 2});
+      last += "_";
+    }
+    Node("QuantizeLinear", {last, "scale", "zero"}, "q");
+    Node("DequantizeLinear", {"q", "scale", "zero"}, "d");
+    onnx_.mutable_graph()->mutable_node()->DeleteSubrange(1, 3);
+    Node("GlobalAveragePool", {"d"}, "p");
+    onnx_.mutable_graph()->mutable_output(0)->set_name("p");
+    const auto imported = Import();
+    EXPECT_EQ(imported.status(), absl::OkStatus());
+    int count = 0;
+    if (!imported.ok()) return -1;
+    for (const auto& node : imported->model.graph.nodes()) {
+      count += node.layer->type_name() == "Relu" ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(relus({{"ConvTranspose", {"turned"}}}), 1);
+  EXPECT_EQ(relus({{"MaxPool", {}}}), 1);
+  EXPECT_EQ(relus({{"InstanceNormalization", {"each", "each"}}}), 1);
+  EXPECT_EQ(relus({{"Concat", {"c"}}}), 1);
+  EXPECT_EQ(relus({{"PRelu", {"slope"}}}), 1);
+  EXPECT_EQ(relus({{"Tanh", {}}}), 1);
+  EXPECT_EQ(relus({{"Clip", {"minus", "half"}}}), 1);
+  EXPECT_EQ(relus({{"Sigmoid", {}}, {"Mul", {"minus"}}}), 1);
+  EXPECT_EQ(relus({{"Sigmoid", {}}, {"Mul", {"c"}}}), 1) << "which is SiLU";
+  EXPECT_EQ(relus({{"Sigmoid", {}}}), 0);
+  EXPECT_EQ(relus({{"Sigmoid", {}}, {"Mul", {"half"}}}), 0);
+  EXPECT_EQ(relus({{"Clip", {"half"}}}), 0);
+  EXPECT_EQ(relus({{"Softplus", {}}, {"MaxPool", {}}}), 0);
+  EXPECT_EQ(relus({{"Sigmoid", {}}, {"Concat", {"c_"}}, {"MaxPool", {}}}), 0);
+  EXPECT_EQ(relus({{"Sigmoid", {}}, {"Concat", {"c"}}}), 1);
+  EXPECT_EQ(relus({{"Relu", {}}, {"Add", {"c_"}}}), 1);  // the Relu of the file
+}
+
 TEST_F(ImportQuantizedTest, AValueHasOneScale) {
   Reals("scale", {1, 1, 1, 1});
   Insert("QuantizeLinear", {"c", "scale"});
@@ -161,20 +226,11 @@ TEST_F(ImportQuantizedTest, RangesAreThoseOfTheBytes) {
        {std::tuple(kUint8, 10, -5.0, 122.5), std::tuple(kInt8, 10, -69.0, 58.5),
         std::tuple(kInt8, -128, 0.0, 127.5)}) {
     onnx_ = valid;
-    Reals("scale", {0.5F});
-    Bytes("zero", kInt8, {1}, {0});
     Bytes("zero_of_value", type, {1}, {zero});
-    Bytes("q", kInt8, {4, 2}, kBytes);
-    onnx_.mutable_graph()->clear_node();
-    const auto rounded = [&](const std::string& value) {
+    MultiplyRounded([&](const std::string& value) {
       Node("QuantizeLinear", {value, "scale", "zero_of_value"}, value + "q");
       return value + "q";
-    };
-    Node("Conv", {rounded("x"), "w"}, "c");
-    Node("GlobalAveragePool", {rounded("c")}, "p");
-    Node("Flatten", {rounded("p")}, "f");
-    Node("DequantizeLinear", {"q", "scale", "zero"}, "dq");
-    Node("Gemm", {rounded("f"), "dq"}, "y");
+    });
     const auto imported = Import();
     ASSERT_EQ(imported.status(), absl::OkStatus());
     ASSERT_TRUE(imported->model.quantization.has_value())
@@ -189,6 +245,44 @@ TEST_F(ImportQuantizedTest, RangesAreThoseOfTheBytes) {
     ASSERT_EQ(record.in_float.size(), 1U);
     EXPECT_EQ(record.in_float.begin()->second, "the ONNX file has its weights in float32");
   }
+}
+
+// The type of the bytes is that of the zero point, or what the attribute says, or uint8.
+TEST_F(ImportQuantizedTest, ZeroPointsMayBeLeftOut) {
+  const onnx::ModelProto valid = onnx_;
+  const auto import = [&](const std::vector<std::string>& zero, int64_t type) {
+    onnx_ = valid;
+    onnx_.mutable_opset_import(0)->set_version(21);
+    MultiplyRounded([&](const std::string& value) {
+      std::vector<std::string> inputs = {value, "scale"};
+      inputs.insert(inputs.end(), zero.begin(), zero.end());
+      onnx::NodeProto& node = Node("QuantizeLinear", inputs, value + "q");
+      if (type >= 0) Int(node, "output_dtype", type);
+      Node("DequantizeLinear", {value + "q", "scale"}, value + "d");
+      return value + "d";
+    });
+    return Import();
+  };
+  for (const auto& [zero, type, low, relus] :
+       {std::tuple(std::vector<std::string>{"zero"}, -1, -64.0, 0),
+        std::tuple(std::vector<std::string>{"zero"}, kInt8, -64.0, 0),
+        std::tuple(std::vector<std::string>(), kInt8, -64.0, 0),
+        std::tuple(std::vector<std::string>(), kUint8, 0.0, 1),
+        std::tuple(std::vector<std::string>(), 0, 0.0, 1),
+        std::tuple(std::vector<std::string>(), -1, 0.0, 1)}) {
+    SCOPED_TRACE(type);
+    const auto imported = import(zero, type);
+    ASSERT_EQ(imported.status(), absl::OkStatus());
+    EXPECT_EQ(imported->model.graph.nodes().size(), size_t(5 + relus));
+    ASSERT_TRUE(imported->model.quantization.has_value());
+    EXPECT_EQ(imported->model.quantization->ranges.size(), 4U);
+    for (const auto& [node, range] : imported->model.quantization->ranges) {
+      EXPECT_EQ(range.low, low);
+      EXPECT_EQ(range.high, low + 127.5);
+    }
+  }
+  EXPECT_THAT(std::string(import({}, kInt32).status().message()),
+              HasSubstr("to other than 8 bits with one scale"));
 }
 
 }  // namespace
