@@ -217,8 +217,11 @@ TEST_F(DtnnTest, ErrorsAreTexts) {
                 HasSubstr("expected at least 1 x 1"));
   }
   float samples[6 * 6 * 3] = {};
-  samples[5] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THAT(error_of(dtnn_predict_floats(m, samples, 1, out, 9)), HasSubstr("NaN or infinite"));
+  for (const float odd :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    samples[5] = odd;
+    EXPECT_THAT(error_of(dtnn_predict_floats(m, samples, 1, out, 9)), HasSubstr("NaN or infinite"));
+  }
 }
 
 TEST_F(DtnnTest, NullIsAnError) {
