@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -124,14 +125,13 @@ class Breaks : public Callback {
  public:
   explicit Breaks(ParameterStore& store) : store_(&store) {}
   absl::Status OnEpochEnd(const Pass& pass, const Pass* /*validation*/) override {
-    if (breaks) {
-      store_->unfrozen().data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
-    }
+    if (breaks) store_->unfrozen().data<float>()[3] = odd;
     if (stops) pass.trainer->Stop();
     return absl::OkStatus();
   }
 
   bool breaks = false, stops = false;
+  float odd = std::numeric_limits<float>::quiet_NaN();
 
  private:
   ParameterStore* const store_;
@@ -157,9 +157,14 @@ TEST(TrainRoundTest, AModelThatIsNotFiniteHasDivergedUnlessItsTrainingWasStopped
   const std::vector<Callback*> callbacks = {&metrics, &breaks};
   const RoundTraining training = {options,    *session.store, *session.trainer,
                                   *optimizer, metrics,        callbacks};
-  for (const auto& [broken, stopped] : {std::pair(false, false), {true, false}, {true, true}}) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(),
+                  kInfinite = std::numeric_limits<float>::infinity();
+  for (const auto& [broken, stopped, odd] : {std::tuple(false, false, kNaN),
+                                             {true, false, kNaN},
+                                             {true, false, -kInfinite},
+                                             {true, true, kNaN}}) {
     SCOPED_TRACE(stopped);
-    breaks.breaks = broken, breaks.stops = stopped;
+    breaks.breaks = broken, breaks.stops = stopped, breaks.odd = odd;
     std::ranges::copy(initial, session.store->unfrozen().data<float>());
     session.store->MarkChanged();
     const auto round = TrainRound(training, {.round = 1, .rounds = 2}, loaders);
