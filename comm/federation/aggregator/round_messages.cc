@@ -71,7 +71,7 @@ absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
     for (auto& [id, member] : roster.members()) {
       if (member.name.empty() || !told.insert(id).second) continue;
       SendRound(member, 0,
-                // A run that goes on may be of fewer rounds than are done.
+                // A run that is resumed may be of fewer rounds than are done.
                 {.over = true,
                  .round = state.rounds_done,
                  .rounds = std::max(rounds, state.rounds_done),

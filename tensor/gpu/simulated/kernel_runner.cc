@@ -194,8 +194,8 @@ class KernelRunner::Block final : public SimulatedBlock {
     }
   }
 
-  // Ends the kernel if its threads do not wait for each other as `what` does. Meetings of warps exist
-  // only after this.
+  // Ends the kernel if its threads do not wait for each other as `what` does. Meetings of warps
+  // exist only after this.
   void Needs(Cooperation least, uint32_t thread, const char* what) {
     progress_ = true;
     if (kernel_->cooperation < least) {
