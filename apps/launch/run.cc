@@ -203,6 +203,7 @@ class Launch {
       const int code = child->exit_code();
       done_ |= code == kExitDone;
       peer_lost_ |= code == kExitPeerLost;
+      failed_ |= code != kExitDone && code != kExitPeerLost && !WasLost(*child);
       if (elastic() && code != kExitUsage && code != kExitPeerLost) {
         Replace(child);
         continue;
@@ -226,6 +227,12 @@ class Launch {
                                   : StrCat(" ended with exit code ", code));
   }
   static bool WasKilled(int code) { return code > 128 && code < 128 + NSIG; }
+  // Killed, or there was no way to its host: it says nothing of the run.
+  static bool WasLost(const RankChild& child) {
+    constexpr int kOfSsh = 255;
+    const int code = child.exit_code();
+    return WasKilled(code) || (code == kOfSsh && !child.host().empty());
+  }
 
   // Where ranks come and go: the others continue without it, or, when it has done its work, end
   // too.
@@ -234,9 +241,7 @@ class Launch {
     if (code == kExitDone) return BeginToEnd();
     if (first_failure_ == kExitDone) first_failure_ = code;
     std::string line = HowItEnded(*child);
-    constexpr int kOfSsh = 255;  // no way to the host
-    const bool again = (WasKilled(code) || (code == kOfSsh && !child->host().empty())) &&
-                       restarts_left_ > 0 && asked_ == 0 && !ending_;
+    const bool again = WasLost(*child) && restarts_left_ > 0 && asked_ == 0 && !ending_;
     if (again) {
       --restarts_left_;
       absl::StatusOr<std::unique_ptr<RankChild>> next = Start(job_.ranks[size_t(child->rank())]);
@@ -288,8 +293,11 @@ class Launch {
   }
 
   absl::Status Result() const {
-    // Even if ranks were lost before.
-    if (elastic() && asked_ == 0 && (done_ || Outcome().ok())) return absl::OkStatus();
+    // Even if ranks were lost before. What those say that have failed counts more than that the
+    // others then ended the job.
+    if (elastic() && asked_ == 0 && (done_ || (!failed_ && Outcome().ok()))) {
+      return absl::OkStatus();
+    }
     const int code = peer_lost_ ? kExitPeerLost : first_failure_;
     if (code != kExitDone) return WithExitCode(absl::AbortedError(""), code);
     if (!elastic() || done_) return absl::OkStatus();
@@ -321,6 +329,7 @@ class Launch {
   int first_failure_ = kExitDone;
   bool peer_lost_ = false, broken_output_ = false;
   bool done_ = false;    // a rank has come to the run's end
+  bool failed_ = false;  // a rank says that it has
   bool ending_ = false;  // all are to end
   End next_ = End::kNotYet;
   std::optional<Clock::time_point> deadline_;
