@@ -110,7 +110,10 @@ absl::StatusOr<std::optional<Value>> Interpret(const Spelling& spelling, std::st
 class Parser {
  public:
   Parser(std::span<const std::string> arguments, const Syntax& syntax)
-      : arguments_(arguments), takes_others_(syntax.takes_others), names_(syntax) {}
+      : arguments_(arguments),
+        syntax_(syntax),
+        takes_others_(syntax.takes_others),
+        names_(syntax) {}
 
   absl::StatusOr<Arguments> Run() {
     while (next_ < arguments_.size() && result_.action == Action::kRun) {
@@ -189,7 +192,12 @@ class Parser {
     std::string shown = StrCat("--", spelling.name, "=", OneLine(text, kShownBytes));
     absl::StatusOr<std::optional<Value>> value = Interpret(spelling, text);
     if (!value.ok()) {
-      return UsageError(shown, ": ", value.status().message());
+      const auto other =
+          std::ranges::find(syntax_.others, StrCat(spelling.name, "=", text), &OtherName::other);
+      return UsageError(shown, ": ", value.status().message(),
+                        other == syntax_.others.end()
+                            ? std::string()
+                            : StrCat("; did you mean --", other->name, "?"));
     }
     Assignment assignment{spelling.name, std::move(shown), &spec, *std::move(value)};
     const auto it = std::ranges::find(assignments_, spelling.name, &Assignment::name);
@@ -218,6 +226,7 @@ class Parser {
   }
 
   std::span<const std::string> arguments_;
+  const Syntax& syntax_;
   const bool takes_others_;
   const Names names_;
   size_t next_ = 0;

@@ -63,7 +63,7 @@ constexpr ComputedValue kComputedValues[] = {
     {"mpi-port", "use --rendezvous, or set the environment variable PYMPI_PORT"},
 };
 
-// The names that programs for PyTorch and Keras use.
+// The names that programs for PyTorch and Keras use; with a value, for that value only.
 constexpr OtherName kOtherNames[] = {
     {"accum-iter", "accumulate-steps"},
     {"amp", "math-mode"},
@@ -81,6 +81,7 @@ constexpr OtherName kOtherNames[] = {
     {"gpu", "enable-gpu"},
     {"gpus", "enable-gpu"},
     {"gradient-accumulation-steps", "accumulate-steps"},
+    {"learning-rate=find", "find-learning-rate"},
     {"log-dir", "tensorboard-dir"},
     {"logdir", "tensorboard-dir"},
     {"lr", "learning-rate"},

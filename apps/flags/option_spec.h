@@ -155,7 +155,8 @@ struct OptionAlias {
   std::string_view value = {};  // of kWhenTrue
 };
 
-// What other frameworks' programs call an option: suggested, not accepted.
+// What other frameworks' programs call an option, or an option with a value ("name=value"):
+// suggested, not accepted.
 struct OtherName {
   std::string_view other;
   std::string_view name;

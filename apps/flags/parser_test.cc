@@ -114,6 +114,15 @@ TEST(ParserTest, NamesOfOtherProgramsAreSuggested) {
   EXPECT_EQ(suggested("precision"), "math-mode");
 }
 
+TEST(ParserTest, AValueMayLeadToAnotherOption) {
+  for (const std::string_view spelling : {"--learning-rate=find", "--learning_rate=find"}) {
+    const std::string error = Error({std::string(spelling)});
+    EXPECT_TRUE(error.starts_with("--learning-rate=find: ")) << error;
+    EXPECT_TRUE(error.ends_with("; did you mean --find-learning-rate?")) << error;
+  }
+  EXPECT_FALSE(Error({"--learning-rate=fund"}).ends_with("?"));
+}
+
 TEST(ParserTest, AbbreviationsAreSuggestedButNotAccepted) {
   EXPECT_EQ(Error({"--num=3"}),
             "--num: no such option; did you mean --num-epochs? (--help=all lists them)");

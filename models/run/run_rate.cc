@@ -1,6 +1,7 @@
 // The learning rate of a run that finds it itself.
 
 #include <memory>
+#include <utility>
 
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/ranks.h"
@@ -34,7 +35,7 @@ absl::Status RunWork::FindRate() {
   OptimizerOptions& optimizer = run_.options.optimizer;
   if (!optimizer.find_learning_rate || run_.options.training.evaluate_only) return absl::OkStatus();
   log_.Log("**** Looking for a learning rate...\n");
-  const absl::StatusOr<LearningRateRange> range = TestRates(run_, Training());
+  absl::StatusOr<LearningRateRange> range = TestRates(run_, Training());
   if (!range.ok()) {
     const absl::Status status =
         WithContext(range.status(), "RunOptions::optimizer.find_learning_rate");
@@ -43,11 +44,12 @@ absl::Status RunWork::FindRate() {
     if (run_.communicator != nullptr) run_.communicator->Abort(status);
     return status;
   }
-  log_.Log(FormatRateRange(*range));
+  rates_ = *std::move(range);
+  log_.Log(FormatRateRange(rates_));
   optimizer.find_learning_rate = false;
   // The rates of the test were those of all ranks together.
   optimizer.learning_rate = 1;
-  optimizer.learning_rate = range->suggestion / InitialLearningRate(run_.options, run_.ranks);
+  optimizer.learning_rate = rates_.suggestion / InitialLearningRate(run_.options, run_.ranks);
   const bool tells = run_.rank == 0 && run_.objects.on_learning_rate;
   return Agree(run_.communicator,
                tells ? run_.objects.on_learning_rate(optimizer.learning_rate) : absl::OkStatus());

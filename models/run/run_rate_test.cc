@@ -58,6 +58,14 @@ TEST_F(RunRateTest, IsTheRunWithTheRateThatItFinds) {
   EXPECT_EQ(Must(found->Evaluate()).Values(), Must(given->Evaluate()).Values());
 }
 
+TEST_F(RunRateTest, ThePageShowsTheCurve) {
+  RunOptions options = Finding();
+  options.output.report = In("run.html");
+  const auto run = Begin(options, Objects());
+  Must(run->Fit());
+  EXPECT_THAT(Read("run.html"), HasSubstr("Loss by learning rate"));
+}
+
 TEST_F(RunRateTest, AnErrorOfTheProgramEndsTheRun) {
   RunObjects objects = Objects();
   objects.on_learning_rate = [](double) { return absl::DataLossError("no room"); };

@@ -153,7 +153,8 @@ absl::Status RunWork::MakeWriters() {
                         .dataset = *run_.dataset,
                         .loaders = run_.loaders,
                         .optimizer = *run_.optimizer,
-                        .device = run_.context->device()},
+                        .device = run_.context->device(),
+                        .rates = rates_},
                        run_.communicator, run_.Writes(), trace_.profile(), *trainer_, *store_,
                        *run_.context, [this](std::string_view line) { log_.Warn(line); });
 }

@@ -32,6 +32,7 @@
 #include "models/run/tables/performance_counter.h"
 #include "models/serving/saved_model.h"
 #include "models/training/callback.h"
+#include "models/training/rates/learning_rate_range.h"
 #include "models/training/step/metric_averages.h"
 #include "models/training/step/trainer_options.h"
 #include "models/training/trainer.h"
@@ -126,7 +127,8 @@ class RunWork {
   LastMetrics last_metrics_;
   std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<Trainer> trainer_;
-  double seconds_ = 0;  // of training
+  LearningRateRange rates_;  // of FindRate
+  double seconds_ = 0;       // of training
   bool logged_graphs_ = false, finished_ = false, test_stopped_ = false;
   std::vector<std::vector<double>> fresh_;  // states of RunObjects::schedulers at the beginning
   std::optional<Schedule> schedule_;

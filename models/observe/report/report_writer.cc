@@ -30,6 +30,7 @@ ReportWriter::ReportWriter(ReportWriterOptions options, const Trainer& trainer, 
       wrong_images_(graph.format()),
       wrong_values_(graph.format(), HasLabels(trainer)) {
   report_.facts = options_.facts;
+  report_.rates = options_.rates;
   report_.labels = HasLabels(trainer);
   report_.parameter_bytes = options_.parameter_bytes;
   report_.epochs = options_.earlier;

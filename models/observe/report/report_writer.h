@@ -21,15 +21,16 @@
 
 #include "absl/status/status.h"
 #include "models/graph/graph.h"
-#include "models/observe/report/confusion_counter.h"
 #include "models/observe/report/epochs.h"
+#include "models/observe/report/mistakes/confusion_counter.h"
+#include "models/observe/report/mistakes/wrong_images.h"
+#include "models/observe/report/mistakes/wrong_values.h"
 #include "models/observe/report/run_report.h"
-#include "models/observe/report/wrong_images.h"
-#include "models/observe/report/wrong_values.h"
 #include "models/observe/trace/profile.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/callback.h"
 #include "models/training/pass_speed.h"
+#include "models/training/rates/learning_rate_range.h"
 #include "models/training/trainer.h"
 
 namespace dtnn {
@@ -37,6 +38,7 @@ namespace dtnn {
 struct ReportWriterOptions {
   std::string path = {};
   ReportFacts facts = {};
+  LearningRateRange rates = {};                 // of a range test before training
   double parameter_bytes = 0;                   // with gradients and optimizer state
   std::vector<ReportEpoch> earlier = {};        // epochs of the run that this one continues
   const Profile* profile = nullptr;             // that watches the training; null: no times

@@ -5,6 +5,7 @@
 #include "models/observe/report/charts/html.h"
 #include "models/observe/report/charts/page.h"
 #include "models/observe/report/metric_title.h"
+#include "models/observe/report/rate_section.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
 
@@ -101,6 +102,7 @@ std::string FormatRunReport(const RunReport& report) {
                         StrCat(PictureGrid(DrawEpochs(report.epochs)),
                                FoldedTable("All epochs as a table", TableOfEpochs(report.epochs))));
   }
+  html += PageSection("rate-test", "How the learning rate was found", FormatRates(report.rates));
   if (!report.test.empty()) {
     html += PageSection("test", "On the test data, after training",
                         FormatHtmlTable(TableOfTest(report.test)));

@@ -15,15 +15,16 @@
 #include <utility>
 #include <vector>
 
-#include "models/observe/report/confusion.h"
 #include "models/observe/report/epochs.h"
 #include "models/observe/report/memory_picture.h"
+#include "models/observe/report/mistakes/confusion.h"
+#include "models/observe/report/mistakes/wrong_images.h"
+#include "models/observe/report/mistakes/wrong_values.h"
 #include "models/observe/report/rank_waits.h"
 #include "models/observe/report/time_section.h"
-#include "models/observe/report/wrong_images.h"
-#include "models/observe/report/wrong_values.h"
 #include "models/observe/trace/profile_report.h"
 #include "models/plan/plan_layout.h"
+#include "models/training/rates/learning_rate_range.h"
 #include "models/training/step/metric_averages.h"
 
 namespace dtnn {
@@ -41,6 +42,7 @@ enum class ReportState : uint8_t { kRunning, kDone, kFailed };
 
 struct RunReport {
   ReportFacts facts;
+  LearningRateRange rates = {};  // of a range test before training
   ReportState state = ReportState::kRunning;
   std::string end = {};  // why it failed
   int64_t epochs_wanted = 0;

@@ -66,6 +66,18 @@ RunReport Filled(int epochs) {
   return report;
 }
 
+TEST(RunReportTest, ARangeTestOfTheLearningRateHasItsCurve) {
+  RunReport report = Filled(1);
+  EXPECT_THAT(FormatRunReport(report), Not(HasSubstr("rate-test")));
+  report.rates = {.points = {{1e-3, 2.5}, {1e-2, 1.25}, {1e-1, 5}}, .suggestion = 1.5e-3};
+  const std::string page = FormatRunReport(report);
+  EXPECT_THAT(CheckPage(page).problems, IsEmpty());
+  EXPECT_THAT(page, HasSubstr("<data value=\"0.0015\">"));
+  EXPECT_THAT(page, HasSubstr("<data value=\"1.25\">"));
+  EXPECT_THAT(page, HasSubstr("from 2.5 at log10 of the learning rate -3 to 5 at log10 of the "
+                              "learning rate -1; lowest 1.25 at log10 of the learning rate -2"));
+}
+
 // The chart of a metric that no validation has does not promise one.
 TEST(EpochsTest, ChartsHaveALinePerSplit) {
   std::vector<ReportEpoch> epochs;

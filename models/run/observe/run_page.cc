@@ -20,6 +20,7 @@ ReportWriterOptions MakeReportOptions(const RunSubject& run) {
                     .machine = DescribeMachine(run),
                     .command = run.listing.command ? run.listing.command(run.ranks, " \\\n  ") : "",
                     .class_names = run.dataset.class_names()},
+          .rates = run.rates,
           .parameter_bytes = ParameterBytes(run.graph, ElementTypeOf(run.options), &run.optimizer)};
 }
 

@@ -10,6 +10,7 @@
 #include "models/run/observe/run_listing.h"
 #include "models/run/options/run_options.h"
 #include "models/run/samples/make_loaders.h"
+#include "models/training/rates/learning_rate_range.h"
 #include "optim/optimizers/optimizer.h"
 #include "tensor/device.h"
 
@@ -24,6 +25,7 @@ struct RunSubject {
   const Loaders& loaders;
   const Optimizer& optimizer;
   Device device;
+  const LearningRateRange& rates;  // of a range test before training; without points: none
 };
 
 // "simplecnn, with 101958 parameters (float32), learns mnist: ...".

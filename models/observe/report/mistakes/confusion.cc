@@ -1,4 +1,4 @@
-#include "models/observe/report/confusion.h"
+#include "models/observe/report/mistakes/confusion.h"
 
 #include <algorithm>
 #include <cmath>

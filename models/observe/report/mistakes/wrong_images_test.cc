@@ -1,11 +1,11 @@
-#include "models/observe/report/wrong_images.h"
+#include "models/observe/report/mistakes/wrong_images.h"
 
 #include <vector>
 
 #include "absl/strings/escaping.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "models/observe/report/confusion.h"
+#include "models/observe/report/mistakes/confusion.h"
 #include "models/observe/report/testing/page_checker.h"
 #include "tools/testing/tensors.h"
 

@@ -1,4 +1,4 @@
-#include "models/observe/report/wrong_values.h"
+#include "models/observe/report/mistakes/wrong_values.h"
 
 #include <limits>
 #include <string>

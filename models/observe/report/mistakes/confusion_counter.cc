@@ -1,4 +1,4 @@
-#include "models/observe/report/confusion_counter.h"
+#include "models/observe/report/mistakes/confusion_counter.h"
 
 #include <algorithm>
 #include <cstdint>

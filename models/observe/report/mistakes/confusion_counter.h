@@ -1,11 +1,11 @@
 // Counts which classes the last validation took for which (confusion.h), of the samples, or of the
 // labelled pixels, of all ranks.
 
-#ifndef DTNN_MODELS_OBSERVE_REPORT_CONFUSION_COUNTER_H_
-#define DTNN_MODELS_OBSERVE_REPORT_CONFUSION_COUNTER_H_
+#ifndef DTNN_MODELS_OBSERVE_REPORT_MISTAKES_CONFUSION_COUNTER_H_
+#define DTNN_MODELS_OBSERVE_REPORT_MISTAKES_CONFUSION_COUNTER_H_
 
 #include "comm/communicator.h"
-#include "models/observe/report/confusion.h"
+#include "models/observe/report/mistakes/confusion.h"
 #include "models/training/callback.h"
 #include "tensor/format.h"
 
@@ -35,4 +35,4 @@ class ConfusionCounter : public Callback {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_OBSERVE_REPORT_CONFUSION_COUNTER_H_
+#endif  // DTNN_MODELS_OBSERVE_REPORT_MISTAKES_CONFUSION_COUNTER_H_

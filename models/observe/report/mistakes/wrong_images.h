@@ -4,8 +4,8 @@
 // copied, so that it costs next to nothing. Images are shown as the network sees them, stretched
 // from their smallest value to their largest, and small: every k-th pixel of larger ones.
 
-#ifndef DTNN_MODELS_OBSERVE_REPORT_WRONG_IMAGES_H_
-#define DTNN_MODELS_OBSERVE_REPORT_WRONG_IMAGES_H_
+#ifndef DTNN_MODELS_OBSERVE_REPORT_MISTAKES_WRONG_IMAGES_H_
+#define DTNN_MODELS_OBSERVE_REPORT_MISTAKES_WRONG_IMAGES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -56,4 +56,4 @@ std::string FormatWrongImages(std::span<const WrongImage> images,
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_OBSERVE_REPORT_WRONG_IMAGES_H_
+#endif  // DTNN_MODELS_OBSERVE_REPORT_MISTAKES_WRONG_IMAGES_H_

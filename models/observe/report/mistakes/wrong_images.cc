@@ -1,4 +1,4 @@
-#include "models/observe/report/wrong_images.h"
+#include "models/observe/report/mistakes/wrong_images.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "data/images/thumbnail.h"
 #include "data/loading/batch_values.h"
 #include "models/observe/report/charts/html.h"
-#include "models/observe/report/confusion.h"
+#include "models/observe/report/mistakes/confusion.h"
 #include "tensor/dtype.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"

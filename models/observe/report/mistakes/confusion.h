@@ -1,8 +1,8 @@
 // How often each class was taken for which: counted as batches are evaluated, shown as a table
 // whose cells are the darker the more they hold.
 
-#ifndef DTNN_MODELS_OBSERVE_REPORT_CONFUSION_H_
-#define DTNN_MODELS_OBSERVE_REPORT_CONFUSION_H_
+#ifndef DTNN_MODELS_OBSERVE_REPORT_MISTAKES_CONFUSION_H_
+#define DTNN_MODELS_OBSERVE_REPORT_MISTAKES_CONFUSION_H_
 
 #include <cstdint>
 #include <span>
@@ -45,4 +45,4 @@ std::string FormatConfusion(const Confusion& confusion, std::span<const std::str
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_OBSERVE_REPORT_CONFUSION_H_
+#endif  // DTNN_MODELS_OBSERVE_REPORT_MISTAKES_CONFUSION_H_

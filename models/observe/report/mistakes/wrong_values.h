@@ -5,8 +5,8 @@
 // As WrongImages, it looks at predictions as batches pass, and keeps few samples; those that are
 // images with a picture.
 
-#ifndef DTNN_MODELS_OBSERVE_REPORT_WRONG_VALUES_H_
-#define DTNN_MODELS_OBSERVE_REPORT_WRONG_VALUES_H_
+#ifndef DTNN_MODELS_OBSERVE_REPORT_MISTAKES_WRONG_VALUES_H_
+#define DTNN_MODELS_OBSERVE_REPORT_MISTAKES_WRONG_VALUES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -60,4 +60,4 @@ std::string FormatWrongValues(std::span<const WrongValues> samples, bool labels,
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_OBSERVE_REPORT_WRONG_VALUES_H_
+#endif  // DTNN_MODELS_OBSERVE_REPORT_MISTAKES_WRONG_VALUES_H_
