@@ -56,6 +56,12 @@ Graph EveryLayer(TensorFormat format) {
                 path.AveragePool2d({.window = 0}).Conv2d(8, {.kernel = 1}).HardSigmoid();
               }});
   b.Silu()
+      .GroupNorm({.groups = 2})
+      .PRelu()
+      .Elu(0.7)
+      .Softplus()
+      .Mish()
+      .Clip(-0.5, 1.5)
       .SelfAttention({.heads = 2})
       .Gelu()
       .HardSwish()
@@ -63,6 +69,8 @@ Graph EveryLayer(TensorFormat format) {
       .AdaptiveAveragePool2d(2)
       .Upsample2d()
       .Pad2d({.before = 1, .mode = PadMode::kReflect})
+      .Upsample2d({.mode = ResizeMode::kLinear})
+      .AveragePool2d({.window = 2, .stride = 2})
       .ChannelShuffle(2)
       .ChannelSlice(1, 6)
       .TransposedConv2d(4, {.kernel = 2, .stride = 2})
@@ -95,6 +103,33 @@ Graph SmoothLayers(TensorFormat format) {
   b.AdaptiveAveragePool2d(2).Scale(0.7).ClassToken().PositionEmbedding().PixelSlice(0, 4);
   b.Dropout(0.25);
   b.Flatten().Fc(10).Sigmoid().Fc(4).Softmax();
+  return *b.Build();
+}
+
+Graph OtherSmoothLayers(TensorFormat format) {
+  GraphBuilder b("other smooth layers", format);
+  b.Input({9, 8, 3}).Conv2d(6, {.kernel = 3, .padding = 1}).Silu();
+  b.Multiply({GraphBuilder::Identity(), [](GraphBuilder& path) {
+                path.AveragePool2d({.window = 0}).Conv2d(6, {.kernel = 1}).Sigmoid();
+              }});
+  b.GroupNorm({.groups = 2})
+      .GroupNorm({.per_pixel = true})
+      .Gelu()
+      .Pad2d({.before = 1, .mode = PadMode::kReflect})
+      .ChannelShuffle(2)
+      .ChannelSlice(1, 4)
+      .AdaptiveAveragePool2d(2)
+      .TransposedConv2d(4, {.kernel = 2, .stride = 2})
+      .Softplus()
+      .AdaptiveAveragePool2d(2)
+      .Upsample2d()
+      .Mish()
+      .AdaptiveAveragePool2d(2)
+      .Upsample2d({.mode = ResizeMode::kLinear})
+      .AdaptiveAveragePool2d(2)
+      .Flatten()
+      .Fc(4)
+      .Softmax();
   return *b.Build();
 }
 
@@ -162,10 +197,10 @@ TEST_P(PlanGpuTest, EveryLayerAsOnTheCpu) {
 
 // Gradients and predictions of the other math modes are off by a few roundings of theirs. In
 // float16 gradients come multiplied by the loss scale.
-TEST_P(PlanGpuTest, GradientsInEveryMathMode) {
-  const Graph graph = SmoothLayers(format_);
+void ExpectGradientsInEveryMathMode(DeviceContext& gpu, const Graph& graph) {
   const CategoricalCrossEntropy loss;
-  const Tensor x = RandomTensor(DType::kFloat32, SampleShape({9, 8, 3}, format_).Prepend(5), 1);
+  const Tensor x =
+      RandomTensor(DType::kFloat32, SampleShape({9, 8, 3}, graph.format()).Prepend(5), 1);
   std::vector<double> exact, exact_predictions;
   size_t exact_activations = 0;
   for (const auto& [mode, rounding] : {std::pair(MathMode::kFp32, 0x1p-24),
@@ -173,17 +208,17 @@ TEST_P(PlanGpuTest, GradientsInEveryMathMode) {
                                        {MathMode::kBf16, 0x1p-8},
                                        {MathMode::kFp16, 0x1p-11}}) {
     SCOPED_TRACE(Name(mode));
-    ASSERT_EQ(gpu_->SetMathMode(mode), absl::OkStatus());
-    auto store = *ParameterStore::Create(graph, *gpu_, DType::kFloat32, 3);
-    ASSERT_EQ(store->AllocateForTraining(*gpu_, 0), absl::OkStatus());
+    ASSERT_EQ(gpu.SetMathMode(mode), absl::OkStatus());
+    auto store = *ParameterStore::Create(graph, gpu, DType::kFloat32, 3);
+    ASSERT_EQ(store->AllocateForTraining(gpu, 0), absl::OkStatus());
     const auto plan =
-        Plan::Compile(graph, *store, *gpu_, {.batch = 5, .training = true, .loss = &loss});
+        Plan::Compile(graph, *store, gpu, {.batch = 5, .training = true, .loss = &loss});
     ASSERT_TRUE(plan.ok()) << plan.status();
     ASSERT_EQ((*plan)->ForwardBackward(x, Labels(5), 0.2, 0), absl::OkStatus());
-    std::vector<double> gradients = Values(Get(*gpu_, store->gradients()));
+    std::vector<double> gradients = Values(Get(gpu, store->gradients()));
     const std::vector<double> predictions = Values((*plan)->predictions());
     // A batch that is on the GPU already.
-    ASSERT_EQ((*plan)->Forward(Put(*gpu_, x)), absl::OkStatus());
+    ASSERT_EQ((*plan)->Forward(Put(gpu, x)), absl::OkStatus());
     EXPECT_EQ(Values((*plan)->predictions()), predictions);
     const double scale = mode == MathMode::kFp16 ? 65536 : 1;
     for (double& gradient : gradients) gradient /= scale;
@@ -204,6 +239,14 @@ TEST_P(PlanGpuTest, GradientsInEveryMathMode) {
     const bool half = mode != MathMode::kTf32;
     EXPECT_LT(double(activations), (half ? 0.55 : 1.01) * double(exact_activations));
   }
+}
+
+TEST_P(PlanGpuTest, GradientsInEveryMathMode) {
+  ExpectGradientsInEveryMathMode(*gpu_, SmoothLayers(format_));
+}
+
+TEST_P(PlanGpuTest, GradientsOfOtherLayersInEveryMathMode) {
+  ExpectGradientsInEveryMathMode(*gpu_, OtherSmoothLayers(format_));
 }
 
 // Evaluation with normalisations in the filters, of NHWC images, is off by a few roundings, and
