@@ -80,8 +80,9 @@ void FilterCopies::PackX(const FilterPlan::Strip& strip, int64_t plane, int64_t 
                        });
   } else {
     const auto width = int64_t(plan_.horizontal.residues.size());
-    const int64_t down = plan_.vertical.low + plan_.vertical.residues[size_t(plane / width)];
-    const int64_t right = plan_.horizontal.low + plan_.horizontal.residues[size_t(plane % width)];
+    const int64_t down = plan_.vertical.phase.low + plan_.vertical.residues[size_t(plane / width)];
+    const int64_t right =
+        plan_.horizontal.phase.low + plan_.horizontal.residues[size_t(plane % width)];
     plan_.ForEachPlace(first, count, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
       const Bfloat16* const pixel = XAt(strip, image, row, column, down, right);
       at[i] = pixel == nullptr ? memory_.zeros : pixel;

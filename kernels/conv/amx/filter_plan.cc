@@ -27,20 +27,20 @@ constexpr int64_t kItems = 8, kFewestSteps = 8;
 FilterPlan::Axis FilterPlan::Axis::Of(const Phase& phase) {
   Axis axis;
   axis.phase = phase;
-  axis.phase.taps = phase.TapsInside();
+  axis.phase.SetTaps(phase.TapsInside());
   const std::vector<Phase::Tap>& taps = axis.phase.taps;
   if (taps.empty()) return axis;
-  axis.low = taps.front().offset;
-  axis.span = (taps.back().offset - axis.low) / phase.in_step;
+  axis.span = (taps.back().offset - axis.phase.low) / phase.in_step;
   for (const Phase::Tap& tap : taps) {
-    const int64_t residue = (tap.offset - axis.low) % phase.in_step;
+    const int64_t residue = (tap.offset - axis.phase.low) % phase.in_step;
     if (std::ranges::find(axis.residues, residue) == axis.residues.end()) {
       axis.residues.push_back(residue);
     }
   }
   if (phase.in_step == 1) {
     const int64_t end = phase.count - 1 + taps.back().offset;  // the last place
-    axis.shared = std::clamp<int64_t>(std::min(-axis.low, end - (phase.inputs - 1)), 0, axis.span);
+    axis.shared =
+        std::clamp<int64_t>(std::min(-axis.phase.low, end - (phase.inputs - 1)), 0, axis.span);
   }
   return axis;
 }
@@ -69,10 +69,10 @@ FilterPlan::FilterPlan(const Conv2dSpec& spec)
   }
   for (size_t v = 0; v < vertical.phase.taps.size(); ++v) {
     const Phase::Tap& row = vertical.phase.taps[v];
-    const int64_t down = row.offset - vertical.low, step = vertical.phase.in_step;
+    const int64_t down = row.offset - vertical.phase.low, step = vertical.phase.in_step;
     const auto row_plane = std::ranges::find(vertical.residues, down % step);
     for (const Phase::Tap& column : horizontal.phase.taps) {
-      const int64_t right = column.offset - horizontal.low, across = horizontal.phase.in_step;
+      const int64_t right = column.offset - horizontal.phase.low, across = horizontal.phase.in_step;
       const auto column_plane = std::ranges::find(horizontal.residues, right % across);
       taps.push_back({.tap = row.tap * spec.kernel.horizontal + column.tap,
                       .vertical = row.offset,
@@ -154,7 +154,7 @@ void FilterPlan::PlaceAcrossImages() {
   strip_images = CeilDiv(all, CeilDiv(all, groups)) * together;
   strip_rows = CeilDiv(rows, CeilDiv(rows, std::min(rows, fit)));
   image_rows = strip_rows;
-  const int64_t reach = phase.taps.back().offset - vertical.low + 1;
+  const int64_t reach = phase.taps.back().offset - vertical.phase.low + 1;
   x_rows = std::min(phase.inputs, (strip_rows - 1) * phase.in_step + reach);
   pixels = strip_images * strip_rows * pitch;
   x_pixels = strip_images * x_rows * horizontal.phase.inputs;

@@ -24,7 +24,7 @@ struct FilterPlan {
   // Along an axis, in results: the taps that meet the images, from the first to the last.
   struct Axis {
     Phase phase;
-    int64_t low = 0, span = 0;
+    int64_t span = 0;               // from the first tap to the last
     int64_t shared = 0;             // zeros after the last input that are those before the first
     std::vector<int64_t> residues;  // of the offsets of taps, modulo the step: one plane each
 
@@ -120,7 +120,7 @@ struct FilterPlan {
   }
   // Across images: the first row of x that a strip reads.
   int64_t FirstInput(const Strip& strip) const {
-    return std::max<int64_t>(0, strip.row * vertical.phase.in_step + vertical.low);
+    return std::max<int64_t>(0, strip.row * vertical.phase.in_step + vertical.phase.low);
   }
   // The block of a number below blocks() times splits, of `steps` steps.
   Block BlockAt(int64_t index, int64_t steps) const;

@@ -28,9 +28,11 @@ Axis::Axis(std::vector<Phase> phases, int64_t results)
   bool any = false;
   for (Phase& phase : phases_) {
     const int64_t reach = (phase.count - 1) * phase.in_step;
-    std::erase_if(phase.taps, [&](const Phase::Tap& tap) {
+    std::vector<Phase::Tap> taps = phase.taps;
+    std::erase_if(taps, [&](const Phase::Tap& tap) {
       return tap.offset + reach < 0 || tap.offset >= phase.inputs;
     });
+    phase.SetTaps(std::move(taps));
     for (const Phase::Tap& tap : phase.taps) {
       reach_.begin = any ? std::min(reach_.begin, tap.offset) : tap.offset;
       reach_.end = any ? std::max(reach_.end, tap.offset + 1) : tap.offset + 1;

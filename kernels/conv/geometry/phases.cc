@@ -8,15 +8,6 @@
 namespace dtnn::conv {
 namespace {
 
-Phase WithTaps(Phase phase, std::vector<Phase::Tap> taps) {
-  phase.taps = std::move(taps);
-  if (phase.taps.empty()) return phase;
-  const auto [low, high] = std::ranges::minmax(phase.taps, {}, &Phase::Tap::offset);
-  phase.low = low.offset;
-  phase.high = high.offset;
-  return phase;
-}
-
 std::vector<Phase> Phases(Direction direction, int64_t x, int64_t y, int64_t kernel, int64_t stride,
                           int64_t padding, int64_t dilation) {
   std::vector<Phase> phases;
@@ -25,7 +16,8 @@ std::vector<Phase> Phases(Direction direction, int64_t x, int64_t y, int64_t ker
     for (int64_t k = 0; k < kernel; ++k) taps.push_back({k, k * dilation - padding});
     Phase phase;
     phase.count = y, phase.in_step = stride, phase.inputs = x;
-    phases.push_back(WithTaps(phase, std::move(taps)));
+    phase.SetTaps(std::move(taps));
+    phases.push_back(std::move(phase));
     return phases;
   }
   for (int64_t first = 0; first < std::min(stride, x); ++first) {
@@ -38,7 +30,8 @@ std::vector<Phase> Phases(Direction direction, int64_t x, int64_t y, int64_t ker
     Phase phase;
     phase.first = first, phase.step = stride, phase.inputs = y;
     phase.count = CeilDiv(x - first, stride);
-    phases.push_back(WithTaps(phase, std::move(taps)));
+    phase.SetTaps(std::move(taps));
+    phases.push_back(std::move(phase));
   }
   if (phases.empty()) {
     Phase phase;
@@ -50,6 +43,15 @@ std::vector<Phase> Phases(Direction direction, int64_t x, int64_t y, int64_t ker
 }
 
 }  // namespace
+
+void Phase::SetTaps(std::vector<Tap> new_taps) {
+  taps = std::move(new_taps);
+  low = high = 0;
+  if (taps.empty()) return;
+  const auto [first, last] = std::ranges::minmax(taps, {}, &Tap::offset);
+  low = first.offset;
+  high = last.offset;
+}
 
 std::vector<Phase::Tap> Phase::TapsInside() const {
   std::vector<Tap> inside;

@@ -29,6 +29,7 @@ struct Phase {
   std::vector<Tap> taps;
   int64_t low = 0, high = 0;  // the smallest and the largest offset; 0 where there is no tap
 
+  void SetTaps(std::vector<Tap> new_taps);  // and `low` and `high`
   // Inputs from the first to the last that `results` neighbouring results touch.
   int64_t Reach(int64_t results) const { return (results - 1) * in_step + high - low + 1; }
   // Whether no result touches the padding.

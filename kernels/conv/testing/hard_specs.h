@@ -96,6 +96,12 @@ inline std::vector<Conv2dSpec> HardConv2dSpecs() {
       depthwise(1, 9, 12, 6, 7, 1, 3),
       depthwise(1, 11, 20, 3, Pair(1, 7), 1, Pair(0, 3)),
       depthwise(1, 20, 11, 3, Pair(7, 1), Pair(1, 3), Pair(3, 0)),
+      // Wide kernels whose outer taps lie in the padding alone, so that those of a narrower one
+      // are left.
+      depthwise(1, 4, 3, 16, 5, 1, 1),
+      depthwise(2, 9, 3, 17, 4, 2, 1),
+      depthwise(1, 8, 5, 18, 7, 1, 1),
+      depthwise(3, 2, 1, 16, 5, 1, 3),
       depthwise(2, 13, 14, 5, 3, 1, 2, 2),
       depthwise(1, 13, 23, 3, 3, 2, 4, 4),  // dilation against stride
       depthwise(2, 11, 12, 17, 3, 2, 2, 2),
