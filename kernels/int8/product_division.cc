@@ -40,7 +40,10 @@ ProductDivision ProductDivider::DivisionOf(int64_t images, int threads) const {
   d.units = std::min(least, units);
   while (d.rows > 1 && bytes() > kBlockBytes) d.rows = CeilDiv(d.rows, 2);
   if (d.rows == out_rows) {
-    d.units = std::clamp(kTaskResults / (out_rows * unit_results) / least * least, d.units, units);
+    // From here on a multiple of `least`, even if there are fewer units: a smaller number that is
+    // rounded up at the end is no more than what fits here.
+    const int64_t most = units < least ? units : RoundUp(units, least);
+    d.units = std::clamp(kTaskResults / (out_rows * unit_results) / least * least, d.units, most);
     while (d.units > least && bytes() > kBlockBytes) d.units -= least;
   }
   const auto enough = [&] {
