@@ -33,8 +33,8 @@ struct GroupNormPass {
   Operand x = {}, dy = {}, y = {};
   const void *gamma = nullptr, *beta = nullptr;
   bool accumulate = false;
-  // In the backward pass: dbeta and dgamma of each image, and room for mean and 1 / s of its
-  // pixels.
+  // In the backward pass, of each image: dbeta and dgamma; then those of a chain of pixels (NHWC),
+  // or mean and 1 / s of the pixels (in planes).
   void* sums = nullptr;
   int64_t sums_of_image = 0;  // elements
 };
@@ -195,10 +195,11 @@ void GradientOfRow(const GroupNormPass& pass, const Moments<T>& moments, double 
   });
 }
 
-// `dbeta`, `dgamma`: of the set's channels.
+// `dbeta`, `dgamma`: of the set's channels. In NHWC the sums of a chain of pixels lie `chain`
+// elements further on.
 template <typename T>
 void BackwardSet(const GroupNormPass& pass, int64_t image, int64_t set, Wide<T>* dbeta,
-                 Wide<T>* dgamma) {
+                 Wide<T>* dgamma, int64_t chain) {
   const auto x = RowsOf<const T>(pass, pass.x, image, set);
   const auto dy = RowsOf<const T>(pass, pass.dy, image, set);
   const Moments<T> moments = MomentsOf<T>(*pass.spec, x);
@@ -207,6 +208,12 @@ void BackwardSet(const GroupNormPass& pass, int64_t image, int64_t set, Wide<T>*
   const auto z = [&](const auto& at, const T* from) HWY_ATTR {
     return hn::Mul(hn::Sub(at.Load(from), hn::Set(at.d, moments.mean)),
                    hn::Set(at.d, moments.inverse));
+  };
+  const int64_t first_pixel = pass.spec->per_pixel ? set / pass.spec->groups : 0;
+  const auto end_chain = [&](Wide<T>* sums) {
+    const Wide<T>* const all = sums;
+    Transform(Sum(), x.length, sums, all, all + chain);
+    std::fill_n(sums + chain, x.length, Wide<T>(0));
   };
   double sum_g = 0, sum_gz = 0;
   for (int64_t row = 0; row < x.count; ++row) {
@@ -224,14 +231,21 @@ void BackwardSet(const GroupNormPass& pass, int64_t image, int64_t set, Wide<T>*
     } else {
       sum_g += SumOf<T>(x.length, [&](const auto& at, int64_t i) HWY_ATTR {
         const auto of_row = at.Load(of_dy + i);
-        at.Store(hn::Add(at.Load(dbeta + i), of_row), dbeta + i);
+        Wide<T>* const to = dbeta + chain + i;
+        at.Store(hn::Add(at.Load(to), of_row), to);
         return hn::Mul(of_row, at.Load(gamma + i));
       });
       sum_gz += SumOf<T>(x.length, [&](const auto& at, int64_t i) HWY_ATTR {
         const auto product = hn::Mul(at.Load(of_dy + i), z(at, of_x + i));
-        at.Store(hn::Add(at.Load(dgamma + i), product), dgamma + i);
+        Wide<T>* const to = dgamma + chain + i;
+        at.Store(hn::Add(at.Load(to), product), to);
         return hn::Mul(product, at.Load(gamma + i));
       });
+      const int64_t pixels = first_pixel + row + 1;
+      if (pixels % kGroupNormChain == 0 || pixels == pass.spec->positions) {
+        end_chain(dbeta);
+        end_chain(dgamma);
+      }
     }
   }
   if (pass.y.data == nullptr) return;
@@ -319,7 +333,7 @@ void Backward(const GroupNormPass& pass, int64_t begin, int64_t end) {
       auto* const dbeta = static_cast<Wide<T>*>(pass.sums) + image * pass.sums_of_image;
       auto* const dgamma = dbeta + spec.channels;
       auto* const means = dgamma + spec.channels;
-      std::fill_n(dbeta, 2 * spec.channels, Wide<T>(0));
+      std::fill_n(dbeta, (Planes(pass) ? 2 : 4) * spec.channels, Wide<T>(0));
       for (int64_t set = 0; set < (OfPixelsInPlanes(pass) ? spec.groups : spec.sets_per_image());
            ++set) {
         const int64_t channel = set % spec.groups * spec.group_channels();
@@ -327,7 +341,7 @@ void Backward(const GroupNormPass& pass, int64_t begin, int64_t end) {
           BackwardPixels<T>(pass, image, set, dbeta + channel, dgamma + channel, means,
                             means + spec.positions);
         } else {
-          BackwardSet<T>(pass, image, set, dbeta + channel, dgamma + channel);
+          BackwardSet<T>(pass, image, set, dbeta + channel, dgamma + channel, 2 * spec.channels);
         }
       }
     }
@@ -410,7 +424,8 @@ class GroupNormCpu : public GroupNorm {
   bool planes() const { return spec_.format == TensorFormat::kNCHW; }
   // Whole cache lines, so that threads write none together.
   int64_t SumsOfImage() const {
-    return RoundUp(2 * (spec_.channels + (spec_.per_pixel && planes() ? spec_.positions : 0)), 16);
+    const int64_t more = !planes() ? spec_.channels : spec_.per_pixel ? spec_.positions : 0;
+    return RoundUp(2 * (spec_.channels + more), 16);
   }
   Operand OperandOf(const Tensor& tensor) const {
     const int64_t images = tensor.shape()[0];

@@ -19,6 +19,7 @@ using testing::NaNTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::SumTolerance;
+using testing::TensorOf;
 using testing::Values;
 using testing::ZeroTensor;
 using Doubles = std::vector<double>;
@@ -115,6 +116,27 @@ TEST_P(GroupNormTest, EqualsItsReference) {
         EXPECT_TRUE(Close(Values(o.dbeta), dbeta, kBatch * tolerance, tolerance));
       }
     }
+  }
+}
+
+// Sums over many pixels whose terms have one sign: in one chain they would be off by 6e-4.
+TEST_P(GroupNormTest, GradientsOfManyPixelsAreNoLongChains) {
+  const Case c = {{256, 256, 2}, 1};
+  Operands o = Make(c, false);
+  o.dx = Tensor();
+  const Doubles signs = {1, -1};
+  const double z = 1 / std::sqrt(1.001);
+  Doubles x(size_t(o.x.num_elements()));
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = signs[format() == TensorFormat::kNCHW ? i / (256 * 256) % 2 : i % 2];
+  }
+  o.x = TensorOf(dtype(), o.x.shape(), x);
+  o.dy = TensorOf(dtype(), o.dy.shape(), Doubles(x.size(), 0.1));
+  const double sum = ValuesOf(o.dy)[0] * double(x.size()) / 2;
+  ASSERT_EQ(Backward(*Create(SpecOf(c)), o, false), absl::OkStatus());
+  for (size_t channel = 0; channel < 2; ++channel) {
+    EXPECT_NEAR(Values(o.dbeta)[channel] / sum, 1, 1e-5);
+    EXPECT_NEAR(Values(o.dgamma)[channel] / sum, signs[channel] * z, 1e-5);
   }
 }
 
