@@ -24,6 +24,9 @@ namespace dtnn {
 // Elements of a row of channels, repeated, that the forward pass adds at once, and the most columns
 // whose partial sums the backward pass keeps on the stack.
 inline constexpr int64_t kPattern = 512;
+// Terms that the backward pass adds before it adds their sum to the rest: a chain over all pixels
+// of a batch would round too much.
+inline constexpr int64_t kBiasChain = 256;
 // Partial sums of the backward pass: a number of their own, so that the order of summation is the
 // same for any number of threads.
 inline constexpr int64_t kBlocks = 16;
@@ -119,7 +122,7 @@ void SumColumns(const T* x, int64_t rows, int64_t columns, int64_t pitch, Wide<T
   }
 }
 
-// The sum of `count` elements.
+// The sum of `count` elements, in four chains for each lane.
 template <typename T>
 HWY_INLINE Wide<T> SumElements(const T* x, int64_t count) {
   const hn::ScalableTag<Wide<T>> d;
@@ -136,12 +139,16 @@ HWY_INLINE Wide<T> SumElements(const T* x, int64_t count) {
 
 template <typename T>
 void SumPlanes(const BiasPlanes& pass, Wide<T>* dbias, int64_t begin, int64_t end) {
+  const int64_t piece = kBiasChain * 4 * int64_t(hn::Lanes(hn::ScalableTag<Wide<T>>()));
   for (int64_t channel = begin; channel < end; ++channel) {
-    Wide<T> sum = dbias[channel];
+    auto sum = double(dbias[channel]);
     for (int64_t image = 0; image < pass.images; ++image) {
-      sum += SumElements(pass.x.At<const T>(image, channel * pass.plane), pass.plane);
+      const T* const x = pass.x.At<const T>(image, channel * pass.plane);
+      for (int64_t first = 0; first < pass.plane; first += piece) {
+        sum += double(SumElements(x + first, std::min(piece, pass.plane - first)));
+      }
     }
-    dbias[channel] = sum;
+    dbias[channel] = Wide<T>(sum);
   }
 }
 
@@ -243,15 +250,13 @@ void AddTo(T* dbias, const T* sums, int64_t columns, int64_t channels) {
   for (int64_t j = 0; j < columns; ++j) dbias[j % channels] += sums[j];
 }
 
-// sums[j] += the sum of column j over all rows, a few hundred of them at a time: a chain over all
-// pixels of a batch would round too much.
+// sums[j] += the sum of column j over all rows.
 template <typename T>
 void AddColumns(const BiasRows& pass, int64_t first, int64_t rows, int64_t column, int64_t columns,
                 Wide<T>* sums) {
-  constexpr int64_t kTogether = 256;
   Wide<T> part[kPattern];
-  for (int64_t end = first + rows; first < end; first += kTogether) {
-    SumColumns(pass.x.At<const T>(first, column), std::min(kTogether, end - first), columns,
+  for (int64_t end = first + rows; first < end; first += kBiasChain) {
+    SumColumns(pass.x.At<const T>(first, column), std::min(kBiasChain, end - first), columns,
                pass.x.pitch, part);
     AddTo(sums, part, columns, columns);
   }

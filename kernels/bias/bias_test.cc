@@ -19,6 +19,7 @@ using testing::OnesTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::SumTolerance;
+using testing::TensorOf;
 using testing::Values;
 using testing::ZeroTensor;
 
@@ -133,6 +134,19 @@ TEST_P(BiasTest, BackwardOfRandomValuesIsAccurate) {
     ASSERT_TRUE(Create(c)->Backward(dy, dbias, false).ok());
     const int64_t terms = c.outer * c.inner;
     EXPECT_TRUE(Close(Values(dbias), expected, SumTolerance(GetParam(), terms)));
+  }
+}
+
+// Sums over many pixels whose terms have one sign: in one chain per lane they would be off by 4e-5.
+TEST_P(BiasTest, BackwardOfManyPixelsIsNoLongChain) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const Case c = Image(format, 1, 512, 512, 2);
+    const std::vector<double> tenths(size_t(c.shape.NumElements()), 0.1);
+    const Tensor dy = TensorOf(GetParam(), c.shape, tenths);
+    const Tensor dbias = ZeroTensor(GetParam(), {c.channels});
+    ASSERT_EQ(Create(c)->Backward(dy, dbias, false), absl::OkStatus());
+    const double expected = Values(dy)[0] * 512 * 512;
+    EXPECT_TRUE(Close(Values(dbias), {expected, expected}, 0, 4e-6)) << Name(format);
   }
 }
 
