@@ -111,7 +111,7 @@ class BiasGpu : public Bias {
     if (!sums_.empty()) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(arrived_, runner_.MakeArrived());
     gpu::VectorExtents largest = layout.extents();
-    largest.rows = int64_t{1} << 24;
+    largest.rows = gpu::VectorGrid::MostRows(largest);
     DTNN_ASSIGN_OR_RETURN(
         sums_,
         Tensor::Allocate(runner_.device(), DType::kFloat64,

@@ -104,6 +104,17 @@ TEST_P(BiasGpuTest, ManyRowsOfManyChannels) {
   EXPECT_EQ(Values(Get(*gpu, dbias)), std::vector<double>(1024, 1700));
 }
 
+// The memory for sums must do for a plane of 2^15 pixels, of which 2^24 images, the most that it is
+// made for, have more vectors than 32 bits count.
+TEST_P(BiasGpuTest, LargePlanes) {
+  const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
+  const std::unique_ptr<Bias> bias = *CreateBias(*gpu, {3, TensorFormat::kNCHW, GetParam()});
+  const Tensor dbias = Put(*gpu, ZeroTensor(GetParam(), {3}));
+  ASSERT_EQ(bias->Backward(Put(*gpu, OnesTensor(GetParam(), {2, 3, 128, 256})), dbias, false),
+            absl::OkStatus());
+  EXPECT_EQ(Values(Get(*gpu, dbias)), std::vector<double>(3, 2 * 128 * 256));
+}
+
 TEST_P(BiasGpuTest, SameAsCpuOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   for (const Case& c : kCases) {

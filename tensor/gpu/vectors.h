@@ -204,12 +204,15 @@ struct VectorGrid {
     grid.deep = std::clamp(grid.items(), 1u, kThreads / grid.lanes);
     return grid;
   }
+  // The most rows of these columns that Check allows, at least 1.
+  static int64_t MostRows(const VectorExtents& extents) {
+    return std::max<int64_t>(1, kMost / ChunksOf(extents) - 1);
+  }
   // Whether 32 bits count everything.
   static absl::Status Check(const VectorExtents& extents) {
-    constexpr int64_t kMost = int64_t{1} << 31;
-    const int64_t chunks = extents.columns / kWarpSize + 1;
     const bool flat = extents.order == Order::kFlat;
-    if (flat ? chunks < kMost : extents.rows < kMost / chunks && extents.groups < kMost) {
+    if (flat ? ChunksOf(extents) < kMost
+             : extents.rows < kMost / ChunksOf(extents) && extents.groups < kMost) {
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError("a pass over more than 2^31 rows");
@@ -228,6 +231,10 @@ struct VectorGrid {
     const uint32_t wanted = (items() + deep * least - 1) / (deep * least);
     return std::max(1u, std::min(wanted, most / std::max(1u, size_y())));
   }
+
+ private:
+  static constexpr int64_t kMost = int64_t{1} << 31;
+  static int64_t ChunksOf(const VectorExtents& extents) { return extents.columns / kWarpSize + 1; }
 };
 
 // The vectors of one thread.
