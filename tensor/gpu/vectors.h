@@ -231,6 +231,13 @@ struct VectorGrid {
     const uint32_t wanted = (items() + deep * least - 1) / (deep * least);
     return std::max(1u, std::min(wanted, most / std::max(1u, size_y())));
   }
+  // The grid of blocks with so many of them along x. Along y there are at most 65535: more go on
+  // along z.
+  Dim3 Blocks(uint32_t parts) const {
+    constexpr uint32_t kMostY = 65535;
+    const uint32_t z = (size_y() + kMostY - 1) / kMostY;
+    return {parts, (size_y() + z - 1) / z, z};
+  }
 
  private:
   static constexpr int64_t kMost = int64_t{1} << 31;
@@ -242,7 +249,9 @@ class VectorWalk {
  public:
   template <class Thread>
   DTNN_HOST_DEVICE VectorWalk(const VectorGrid& grid, const Thread& thread)
-      : grid_(grid), part_(thread.block_index().x), y_(thread.block_index().y) {
+      : grid_(grid),
+        part_(thread.block_index().x),
+        y_(thread.block_index().z * thread.grid().y + thread.block_index().y) {
     const uint32_t flat = thread.thread_index().x;
     const uint32_t row = flat / grid.lanes;
     lane_ = flat - row * grid.lanes;
@@ -258,6 +267,10 @@ class VectorWalk {
     if (grid_.chunks == 1) return {item, y_, lane_};
     const uint32_t row = item / grid_.chunks;
     return {row, y_, (item - row * grid_.chunks) * grid_.lanes + lane_};
+  }
+  // Whether its columns, or its group, exist.
+  DTNN_HOST_DEVICE bool Exists() const {
+    return first().column < grid_.columns && first().group < grid_.groups;
   }
   DTNN_HOST_DEVICE bool Has(const VectorCell& cell) const {
     return cell.column < (cell.row + 1 == grid_.rows ? grid_.last : grid_.columns);
@@ -342,7 +355,7 @@ struct EachVector {
   template <class Thread>
   DTNN_HOST_DEVICE void operator()(const Thread& thread) const {
     const VectorWalk walk(grid, thread);
-    if (walk.first().column >= grid.columns) return;
+    if (!walk.Exists()) return;
     const auto kept = body.Keep(walk.first());
     walk.template Each<Body::kAhead>(
         body, [&](const VectorCell& cell, const typename Body::Loaded& loaded) {
@@ -363,7 +376,7 @@ absl::Status ForEachVector(Stream& stream, std::string_view name, const VectorEx
   if (absl::Status status = VectorGrid::Check(extents); !status.ok()) return status;
   const EachVector<Body> functor = {VectorGrid::Of(extents, Body::kLanes), body};
   const VectorGrid& grid = functor.grid;
-  return stream.Launch(KernelOf(name, {grid.Parts(Body::kAhead, kMostBlocks), grid.size_y()},
+  return stream.Launch(KernelOf(name, grid.Blocks(grid.Parts(Body::kAhead, kMostBlocks)),
                                 {grid.threads()}, 0, functor));
 }
 

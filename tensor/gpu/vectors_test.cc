@@ -118,6 +118,8 @@ TEST_P(VectorsTest, EveryElementOfRowsOnce) {
     }
   }
   Check<1>(VectorExtents::Rows(70000, 33), 0);
+  // More chunks than a grid of blocks has along y.
+  if (GetParam() == 1) Check<1>(VectorExtents::Rows(2, 65536 * kWarpSize + 7), 0);
 }
 
 TEST_P(VectorsTest, EveryElementOfPlanesOnce) {
@@ -128,6 +130,7 @@ TEST_P(VectorsTest, EveryElementOfPlanesOnce) {
       Check<1>(VectorExtents::Planes(3, groups, columns / 4), 1);
     }
   }
+  Check<1>(VectorExtents::Planes(2, 65537, 1), 0);
 }
 
 TEST_P(VectorsTest, EveryElementOfAFlatArrayOnce) {
