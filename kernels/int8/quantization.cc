@@ -73,10 +73,12 @@ HWY_EXPORT(DequantizeAll);
 
 Quantization Quantization::OfRange(double low, double high) {
   assert(low <= high);
-  low = std::min(low, 0.0);
-  high = std::max(high, 0.0);
-  // So that scale and its inverse are normal numbers.
-  const double width = std::clamp(high - low, 1e-30, 1e38);
+  // So that scale and its inverse are normal numbers, and what bytes stand for is finite: up to
+  // half a step more than the bounds.
+  constexpr double kMost = 3.3e38, kLeastWidth = 1e-30;
+  low = std::clamp(low, -kMost, 0.0);
+  high = std::clamp(high, 0.0, kMost);
+  const double width = std::max(high - low, kLeastWidth);
   if (high == low) return {.scale = 1.0f / 255, .zero_point = 0};
   const auto scale = float(width / 255);
   return {.scale = scale,

@@ -1,6 +1,8 @@
 #include "kernels/int8/quantization.h"
 
+#include <cfloat>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -18,6 +20,30 @@ TEST(QuantizationTest, RangesContainZeroAndGiveItAByte) {
   for (const double tiny : {1e-300, 1e-40, 1e300}) {
     const Quantization q = Quantization::OfRange(0, tiny);
     EXPECT_TRUE(std::isnormal(q.scale) && std::isnormal(1 / q.scale)) << tiny;
+  }
+}
+
+TEST(QuantizationTest, RangesUpToTheLargestNumbersAreKept) {
+  for (const auto& [low, high] : std::vector<std::pair<float, float>>{
+           {-2e38f, 2e38f}, {0.0f, 3e38f}, {-3e38f, 0.0f}, {-3e38f, 1e38f}, {-1.0f, 2e38f}}) {
+    const Quantization q = Quantization::OfRange(double(low), double(high));
+    const float values[] = {low, low / 2, 0, high / 3, high};
+    uint8_t bytes[5];
+    float back[5];
+    ASSERT_TRUE(Quantize(values, 5, q, bytes));
+    Dequantize(bytes, 5, q, back);
+    for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(back[i], values[i], q.scale) << low << " " << high;
+  }
+  // Every byte is a number, whatever the range.
+  for (const double bound : {double(FLT_MAX), 1e300, double(INFINITY)}) {
+    for (const Quantization& q :
+         {Quantization::OfRange(-bound, bound), Quantization::OfRange(0, bound),
+          Quantization::OfRange(-bound, 0)}) {
+      const uint8_t bytes[] = {0, 255};
+      float back[2];
+      Dequantize(bytes, 2, q, back);
+      EXPECT_TRUE(std::isfinite(back[0]) && std::isfinite(back[1])) << bound;
+    }
   }
 }
 
