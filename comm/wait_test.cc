@@ -1,11 +1,9 @@
 #include "comm/wait.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <string>
 #include <vector>
 
+#include "comm/wakeup.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -132,12 +130,12 @@ TEST_F(WaitTest, AnErrorOfTheWorkEndsIt) {
 }
 
 TEST(PollUntilTest, SaysWhetherSomethingHappened) {
-  pollfd descriptor = {eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), POLLIN, 0};
+  const Wakeup wakeup;
+  pollfd descriptor = {wakeup.descriptor(), POLLIN, 0};
   EXPECT_FALSE(PollUntil({&descriptor, 1}, Wait::Clock::now()));
-  eventfd_write(descriptor.fd, 1);
+  wakeup.Wake();
   EXPECT_TRUE(PollUntil({&descriptor, 1}, Wait::Clock::time_point::max()));
   EXPECT_EQ(descriptor.revents, POLLIN);
-  close(descriptor.fd);
 }
 
 }  // namespace

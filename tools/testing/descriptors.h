@@ -5,6 +5,7 @@
 #define DTNN_TOOLS_TESTING_DESCRIPTORS_H_
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -18,12 +19,15 @@ inline int64_t OpenDescriptors() {
                        std::filesystem::directory_iterator());
 }
 
-// While it lives nothing can be opened: "Too many open files", for root too.
+// While it lives nothing can be opened: "Too many open files", for root too. With `one`: but for
+// one descriptor.
 class NoNewDescriptors {
  public:
-  NoNewDescriptors() {
+  explicit NoNewDescriptors(bool one = false) {
     getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none = {.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    const int next = dup(0);
+    close(next);
+    const rlimit none = {.rlim_cur = one ? rlim_t(next) + 1 : 0, .rlim_max = before_.rlim_max};
     setrlimit(RLIMIT_NOFILE, &none);
   }
   ~NoNewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }

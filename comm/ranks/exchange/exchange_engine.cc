@@ -1,8 +1,6 @@
 #include "comm/ranks/exchange/exchange_engine.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <span>
@@ -15,8 +13,7 @@ namespace dtnn {
 ExchangeEngine::ExchangeEngine(Mesh mesh)
     : GroupEngine(mesh.place),
       door_(std::move(mesh.door)),
-      slices_pay_from_(SlicesPayFrom(mesh.nodes)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      slices_pay_from_(SlicesPayFrom(mesh.nodes)) {
   const RankPlace& here = place();
   for (int peer = 0; peer < here.size; ++peer) {
     Link& link = mesh.links[size_t(peer)];
@@ -27,7 +24,7 @@ ExchangeEngine::ExchangeEngine(Mesh mesh)
                   here.rank, peer, here.size, std::move(link),
                   [this](int from, const ControlMessage& message) { Receive(from, message); }));
   }
-  thread_ = std::thread([this] { Run(); });
+  if (wakeup_.status().ok()) thread_ = std::thread([this] { Run(); });
 }
 
 ExchangeEngine::~ExchangeEngine() {
@@ -35,9 +32,8 @@ ExchangeEngine::~ExchangeEngine() {
     std::lock_guard lock(tasks_mutex_);
     stop_ = true;
   }
-  eventfd_write(wake_, 1);
-  thread_.join();
-  close(wake_);
+  wakeup_.Wake();
+  if (thread_.joinable()) thread_.join();
 }
 
 void ExchangeEngine::Post(std::function<void()> task) {
@@ -45,7 +41,7 @@ void ExchangeEngine::Post(std::function<void()> task) {
     std::lock_guard lock(tasks_mutex_);
     tasks_.push_back(std::move(task));
   }
-  eventfd_write(wake_, 1);
+  wakeup_.Wake();
 }
 
 void ExchangeEngine::Send(int to, const ControlMessage& message) {
@@ -53,11 +49,12 @@ void ExchangeEngine::Send(int to, const ControlMessage& message) {
     std::lock_guard lock(tasks_mutex_);
     messages_.emplace_back(to, message);
   }
-  eventfd_write(wake_, 1);
+  wakeup_.Wake();
 }
 
 absl::StatusOr<std::shared_ptr<Group>> ExchangeEngine::CreateGroup(
     const CommunicatorOptions& options, const ExchangeOptions& own) {
+  DTNN_RETURN_IF_ERROR(wakeup_.status());
   const std::shared_ptr<Group> group = NewGroup(options);
   absl::Status broken;
   const std::shared_ptr<Operation> operation =
@@ -74,6 +71,7 @@ absl::StatusOr<std::shared_ptr<Group>> ExchangeEngine::CreateGroup(
 }
 
 absl::Status ExchangeEngine::Meet(const CommunicatorOptions& options) {
+  DTNN_RETURN_IF_ERROR(wakeup_.status());
   absl::Status broken;
   const std::shared_ptr<Operation> operation =
       CallOfAll({.timeout = options.timeout}, "the end of the job", broken);
@@ -86,10 +84,11 @@ absl::Status ExchangeEngine::Meet(const CommunicatorOptions& options) {
 }
 
 void ExchangeEngine::Close(Clock::time_point end) {
+  if (!thread_.joinable()) return;  // nothing was begun
   Leave(all());  // with what broke it: others may not have heard of it from anybody else yet
   std::unique_lock lock(tasks_mutex_);
   closing_ = true;
-  eventfd_write(wake_, 1);
+  wakeup_.Wake();
   closed_changed_.wait_until(lock, end, [this] { return closed_; });
 }
 
@@ -139,7 +138,7 @@ int ExchangeEngine::PollTime() {
 }
 
 void ExchangeEngine::MoveAll() {
-  std::vector<pollfd> descriptors = {{wake_, POLLIN, 0}};
+  std::vector<pollfd> descriptors = {{wakeup_.descriptor(), POLLIN, 0}};
   std::vector<int> peers = {-1};
   for (size_t peer = 0; peer < connections_.size(); ++peer) {
     if (connections_[peer] == nullptr) continue;
@@ -149,8 +148,7 @@ void ExchangeEngine::MoveAll() {
   const size_t callers = descriptors.size();
   if (door_ != nullptr) door_->AddTo(descriptors);
   poll(descriptors.data(), descriptors.size(), PollTime());
-  eventfd_t ignored = 0;
-  if (descriptors[0].revents != 0) eventfd_read(wake_, &ignored);
+  if (descriptors[0].revents != 0) wakeup_.Drain();
   TakeTasks();
   // All ranks are there: the door answers later callers, for as long as it works.
   if (door_ != nullptr && !door_->Turn(std::span(descriptors).subspan(callers)).ok()) {

@@ -29,11 +29,13 @@
 #include "comm/ranks/group/group.h"
 #include "comm/ranks/group/group_engine.h"
 #include "comm/transport/mesh.h"
+#include "comm/wakeup.h"
 
 namespace dtnn {
 
 class ExchangeEngine : public GroupEngine {
  public:
+  // Where this process has no descriptor left for it, CreateGroup and Meet say so.
   explicit ExchangeEngine(Mesh mesh);
   // Closes the connections: what is on its way may be lost (Close).
   ~ExchangeEngine() override;
@@ -82,7 +84,7 @@ class ExchangeEngine : public GroupEngine {
   std::vector<std::function<void()>> tasks_;
   std::vector<std::pair<int, ControlMessage>> messages_;
   bool closing_ = false, closed_ = false, stop_ = false;
-  const int wake_;  // an eventfd
+  const Wakeup wakeup_;
   std::thread thread_;
 };
 

@@ -12,14 +12,17 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -90,6 +93,31 @@ TEST(ExchangeProcessTest, SignaturesThatNoCallHasAreNamed) {
     EXPECT_TRUE(absl::IsInvalidArgument(end)) << end;
     EXPECT_THAT(std::string(end.message()),
                 HasSubstr("another rank sent bytes that are not a call"));
+  }
+}
+
+// Its thread would never wake.
+TEST(ExchangeProcessTest, WithoutADescriptorToWakeItsThreadItSaysSo) {
+  for (const int size : {1, 2}) {
+    std::array<int, 2> pair;
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair.data()), 0);
+    Mesh mesh;
+    if (size == 2) {
+      mesh = MeshOf(0, pair[0], -1);
+    } else {
+      mesh.links.resize(1);
+      FindPlace(0, std::vector<uint64_t>{1}, mesh);
+    }
+    const CommunicatorOptions options = {.timeout = std::chrono::seconds(1)};
+    std::optional<testing::NoNewDescriptors> none(std::in_place);
+    ExchangeProcess process(options, std::move(mesh));
+    none.reset();
+    for (const absl::Status& status : {process.Connect(options).status(), process.Finish()}) {
+      EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr("Too many open files"));
+    }
+    close(pair[1]);
+    if (size == 1) close(pair[0]);
   }
 }
 

@@ -36,6 +36,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -356,6 +357,20 @@ TEST(GrpcDatagramsTest, RankZeroAnswersAtOnce) {
   after_thread_start = nullptr;
   calling.join();
   EXPECT_THAT(heard, ElementsAre("at once"));
+}
+
+// The thread that accepts connections could never be ended.
+TEST(GrpcDatagramsTest, WithoutADescriptorToWakeItsThreadRankZeroDoesNotServe) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  const auto zero =
+      Must(MakeGrpcDatagrams({.size = 2, .address = address, .listener = listener.Release()},
+                             Must(JobSecret::Of(std::string(40, 's')))));
+  std::optional<testing::NoNewDescriptors> none(std::in_place);
+  const absl::Status status = zero->Open({.rank = 0, .number = 1}, {}, {});
+  none.reset();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("Too many open files"));
 }
 
 // A process that is nobody's rank, with a connection of its own.

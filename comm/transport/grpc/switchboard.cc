@@ -5,9 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -162,6 +160,7 @@ Switchboard::Switchboard(Socket listener, const JobSecret& secret, const Instanc
       handlers_(std::move(handlers)) {}
 
 absl::Status Switchboard::Listen(std::shared_ptr<grpc::ServerCredentials> credentials) {
+  DTNN_RETURN_IF_ERROR(stop_.status());
   service_ = std::make_unique<Service>(*this);
   grpc::ServerBuilder builder;
   builder.RegisterService(service_.get());
@@ -174,7 +173,6 @@ absl::Status Switchboard::Listen(std::shared_ptr<grpc::ServerCredentials> creden
       std::move(credentials));
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return absl::InternalError("gRPC's server does not start");
-  stop_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   thread_ = std::thread([this] { AcceptAll(); });
   return absl::OkStatus();
 }
@@ -186,9 +184,8 @@ Switchboard::~Switchboard() {
     changed_.wait_for(lock, kLastMoment, [this] { return ranks_.empty(); });
   }
   if (thread_.joinable()) {
-    eventfd_write(stop_, 1);
+    stop_.Wake();
     thread_.join();
-    close(stop_);
   }
   if (server_ != nullptr) {
     server_->Shutdown(std::chrono::system_clock::now());
@@ -198,7 +195,8 @@ Switchboard::~Switchboard() {
 
 void Switchboard::AcceptAll() {
   while (true) {
-    std::vector<pollfd> polled = {{stop_, POLLIN, 0}, {listener_.descriptor(), POLLIN, 0}};
+    std::vector<pollfd> polled = {{stop_.descriptor(), POLLIN, 0},
+                                  {listener_.descriptor(), POLLIN, 0}};
     const Clock::time_point late = AddTo(polled);
     const auto pause = std::chrono::ceil<std::chrono::milliseconds>(late - Clock::now()).count();
     poll(polled.data(), polled.size(), int(std::clamp<int64_t>(pause, 0, 60'000)));
@@ -241,7 +239,7 @@ void Switchboard::AcceptOne() {
   absl::StatusOr<std::optional<Socket>> socket = Accept(listener_);
   if (!socket.ok() || !*socket) {
     // Without files, until some are free again.
-    pollfd stop = {stop_, POLLIN, 0};
+    pollfd stop = {stop_.descriptor(), POLLIN, 0};
     if (!socket.ok()) poll(&stop, 1, 100);
     return;
   }

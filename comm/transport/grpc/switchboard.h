@@ -29,6 +29,7 @@
 #include "comm/transport/meeting/waiting_room.h"
 #include "comm/transport/relay/datagrams.h"
 #include "comm/transport/tcp/socket.h"
+#include "comm/wakeup.h"
 
 namespace dtnn {
 
@@ -94,7 +95,7 @@ class Switchboard {
   std::unique_ptr<Service> service_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
-  int stop_ = -1;  // an eventfd
+  const Wakeup stop_;
   std::thread thread_;
 };
 

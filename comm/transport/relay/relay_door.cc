@@ -1,8 +1,5 @@
 #include "comm/transport/relay/relay_door.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -18,6 +15,7 @@
 #include "comm/transport/relay/relay_link.h"
 #include "comm/transport/relay/relay_links.h"
 #include "comm/transport/relay/shared_datagrams.h"
+#include "comm/wakeup.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -35,17 +33,17 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
   Shared(std::unique_ptr<Datagrams> datagrams, uint64_t number, const JobSecret& secret)
       : secret_(secret),
         card_{.instance = {.rank = 0, .number = number}, .network_space = NetworkSpace()},
-        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         datagrams_(std::move(datagrams)) {}
 
   absl::Status Open(const CommunicatorOptions& patience) {
+    DTNN_RETURN_IF_ERROR(wakeup_.status());
     return datagrams_.Open(card_.instance,
                            {.received = [this](std::string_view bytes) { Hear(bytes); },
                             .left = [this](const Instance& who) { Leave(who); },
                             .cut = [this](const absl::Status& why) { Cut(why); }},
                            patience);
   }
-  int descriptor() const { return wake_; }
+  int descriptor() const { return wakeup_.descriptor(); }
   Clock::time_point next() const {
     const std::lock_guard lock(mutex_);
     return pending_.next();
@@ -62,7 +60,6 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
     std::shared_ptr<RelayLink> link;
   };
 
-  void Wake() const { eventfd_write(wake_, 1); }
   std::shared_ptr<RelayLink> LinkOf(int rank) const {
     const std::lock_guard lock(mutex_);
     const auto found = links_.find(rank);
@@ -85,9 +82,7 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
 
   const JobSecret secret_;
   const RelayLink::Card card_;
-  const int wake_;
-  // The last to go.
-  const std::shared_ptr<void> close_wake_{nullptr, [wake = wake_](void*) { close(wake); }};
+  const Wakeup wakeup_;
   mutable std::mutex mutex_;
   std::map<int, std::shared_ptr<RelayLink>> links_;  // by rank
   // What they are to say next they have not said; where they call from is not known.
@@ -111,16 +106,21 @@ std::shared_ptr<RelayLink> RelayDoor::Shared::Admit(const Packet& call) {
     const std::lock_guard lock(mutex_);
     refused_ = StrCat("caller ", rank, " by ", datagrams_.name(),
                       ", which does not know this job's secret");
-    Wake();
+    wakeup_.Wake();
     return nullptr;
   }
   auto link = std::make_shared<RelayLink>(
       RelayLink::Options{
           .peer = rank, .size = kRanksOfDoor, .card = card_, .window = datagrams_.window()},
       secret_, [this, rank](std::string bytes) { datagrams_.Send(rank, std::move(bytes)); },
-      [this] { Wake(); });
+      [this] { wakeup_.Wake(); });
   std::optional<Pending> dropped;  // goes without the lock
   const std::lock_guard lock(mutex_);
+  if (const absl::Status error = link->error(); !error.ok()) {
+    refused_ = StrCat("caller ", rank, " by ", datagrams_.name(), ": ", error.message());
+    wakeup_.Wake();
+    return nullptr;
+  }
   const auto [place, is_new] = links_.try_emplace(rank, link);
   if (!is_new) return place->second;  // somebody else with that number has just called, too
   dropped = pending_.Enter({.rank = rank, .link = link}, "", Clock::now());
@@ -144,12 +144,11 @@ void RelayDoor::Shared::Cut(const absl::Status& why) {
     for (const auto& [rank, link] : links_) links.push_back(link);
   }
   for (const std::shared_ptr<RelayLink>& link : links) link->Cut(why);
-  Wake();
+  wakeup_.Wake();
 }
 
 absl::StatusOr<std::vector<Caller>> RelayDoor::Shared::Advance(Clock::time_point now) {
-  eventfd_t ignored = 0;
-  eventfd_read(wake_, &ignored);
+  wakeup_.Drain();
   std::vector<Caller> arrived;
   std::vector<std::shared_ptr<RelayLink>> gone;  // without the lock
   const std::lock_guard lock(mutex_);

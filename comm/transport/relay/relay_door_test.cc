@@ -4,8 +4,12 @@
 
 #include <poll.h>
 
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -15,6 +19,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -22,6 +27,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::Office;
 using testing::Post;
+using ::testing::StartsWith;
 
 JobSecret Known(char letter = 's') { return Must(JobSecret::Of(std::string(40, letter))); }
 
@@ -158,6 +164,44 @@ TEST(RelayDoorTest, CallsThatNobodyGoesOnFromMakeRoom) {
   caller.join();
   EXPECT_TRUE(Must(door->Advance({}, RelayDoor::Clock::now())).empty());
   EXPECT_LT(door->next() - std::chrono::steady_clock::now(), std::chrono::seconds(11));
+}
+
+TEST(RelayDoorTest, WithoutADescriptorThereIsNoDoor) {
+  Office office;
+  std::optional<testing::NoNewDescriptors> none(std::in_place);
+  const absl::Status status =
+      RelayDoor::Open(std::make_unique<Post>(office), Known(), Patient()).status();
+  none.reset();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("Too many open files"));
+}
+
+// It calls again, and has a stream as soon as there is a descriptor for it.
+TEST(RelayDoorTest, ACallerForWhomThereIsNoDescriptorIsRefusedByName) {
+  Office office;
+  const auto door = Serve(office);
+  Post post(office);
+  Must(post.Open({.rank = 7, .number = 1},
+                 {.received = [](std::string_view) {}, .left = [](const Instance&) {}}, Patient()));
+  const JobSecret secret = Known();
+  RelayLink link(
+      {.peer = 0,
+       .size = kRanksOfDoor,
+       .card = {.instance = {.rank = 7, .number = 1}, .network_space = 0},
+       .window = 1 << 20},
+      secret, [&](std::string bytes) { post.Send(0, std::move(bytes)); }, [] {});
+  std::optional<testing::NoNewDescriptors> none(std::in_place);
+  const auto end = RelayDoor::Clock::now() + std::chrono::seconds(10);
+  while (door->refused().empty() && RelayDoor::Clock::now() < end) {
+    link.Call();
+    std::this_thread::yield();
+  }
+  none.reset();
+  EXPECT_THAT(door->refused(), StartsWith("caller 7 by post: cannot open a descriptor"));
+  std::thread caller(
+      [&] { Must(CallThrough(std::make_unique<Post>(office), Known(), Patient())); });
+  Await(*door, 1);
+  caller.join();
 }
 
 TEST(RelayDoorTest, AllAreToldWhenTheThirdPartyIsGone) {

@@ -1,8 +1,5 @@
 #include "comm/transport/relay/relay_link.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -60,7 +57,7 @@ class RelayStream : public Stream {
     return link_.Write(from);
   }
   void CloseWriting() override { link_.CloseWriting(); }
-  int descriptor() const override { return link_.wake_; }
+  int descriptor() const override { return link_.wakeup_.descriptor(); }
   bool writes_after_reading() const override { return true; }
   absl::StatusOr<std::vector<uint8_t>> binding() const override { return link_.Binding(); }
 
@@ -70,15 +67,9 @@ class RelayStream : public Stream {
 
 RelayLink::RelayLink(const Options& options, const JobSecret& secret,
                      std::function<void(std::string)> send, std::function<void()> changed)
-    : options_(options),
-      secret_(secret),
-      send_(std::move(send)),
-      changed_(std::move(changed)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : options_(options), secret_(secret), send_(std::move(send)), changed_(std::move(changed)) {
   error_ = MakeKeys();
 }
-
-RelayLink::~RelayLink() { close(wake_); }
 
 std::unique_ptr<Stream> RelayLink::MakeStream() { return std::make_unique<RelayStream>(*this); }
 
@@ -102,11 +93,9 @@ RelayLink::Card RelayLink::card() const {
   return card_;
 }
 
-void RelayLink::Wake() const { eventfd_write(wake_, 1); }
-
 void RelayLink::Fail(const absl::Status& why) {
   if (error_.ok()) error_ = why;
-  Wake();
+  wakeup_.Wake();
 }
 
 absl::StatusOr<Secret> RelayLink::CallKey(const JobSecret& secret) {
@@ -114,6 +103,7 @@ absl::StatusOr<Secret> RelayLink::CallKey(const JobSecret& secret) {
 }
 
 absl::Status RelayLink::MakeKeys() {
+  DTNN_RETURN_IF_ERROR(wakeup_.status());
   DTNN_ASSIGN_OR_RETURN(private_key_, RandomSecret());
   DTNN_ASSIGN_OR_RETURN(own_, X25519PublicKeyOf(private_key_));
   return absl::OkStatus();
@@ -185,6 +175,7 @@ absl::Status RelayLink::TakeCall(const Packet& packet) {
     if (caller.key != peers_) Send(Kind::kTaken, answer_key, 0, {});
     return absl::OkStatus();
   }
+  DTNN_RETURN_IF_ERROR(error_);
   DTNN_ASSIGN_OR_RETURN(key_, StreamKey(caller.key));
   peers_ = caller.key;
   card_ = caller.card;
@@ -257,7 +248,7 @@ absl::Status RelayLink::TakeInStream(const Packet& packet) {
     default:  // kEnd
       Fail(absl::OutOfRangeError("closed by the other side"));
   }
-  Wake();
+  wakeup_.Wake();
   return absl::OkStatus();
 }
 
@@ -324,10 +315,9 @@ void RelayLink::Cut(const absl::Status& why) {
 absl::StatusOr<size_t> RelayLink::Read(std::span<std::byte> into) {
   const std::lock_guard lock(mutex_);
   if (inbox_.empty()) {
-    eventfd_t ignored = 0;
-    eventfd_read(wake_, &ignored);
+    wakeup_.Drain();
     if (error_.ok()) return size_t{0};
-    Wake();  // poll reports an end again and again
+    wakeup_.Wake();  // poll reports an end again and again
     return error_;
   }
   const WipedVector<uint8_t>& first = inbox_.front();

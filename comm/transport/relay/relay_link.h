@@ -32,6 +32,7 @@
 #include "comm/transport/relay/datagrams.h"
 #include "comm/transport/relay/packet.h"
 #include "comm/transport/stream.h"
+#include "comm/wakeup.h"
 
 namespace dtnn {
 
@@ -54,7 +55,6 @@ class RelayLink {
   // changes. The secret outlives it.
   RelayLink(const Options& options, const JobSecret& secret, std::function<void(std::string)> send,
             std::function<void()> changed);
-  ~RelayLink();
   RelayLink(const RelayLink&) = delete;
   RelayLink& operator=(const RelayLink&) = delete;
 
@@ -97,7 +97,6 @@ class RelayLink {
   void SendReady();
   void SendRead();
   void Fail(const absl::Status& why);
-  void Wake() const;
 
   absl::StatusOr<size_t> Read(std::span<std::byte> into);
   absl::StatusOr<size_t> Write(std::span<const std::span<const std::byte>> from);
@@ -108,7 +107,7 @@ class RelayLink {
   const JobSecret& secret_;
   const std::function<void(std::string)> send_;
   const std::function<void()> changed_;
-  const int wake_;  // an eventfd, readable when there is something to read, or to write again
+  const Wakeup wakeup_;  // readable when there is something to read, or to write again
 
   mutable std::mutex mutex_;
   State state_ = State::kApart;

@@ -20,6 +20,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -496,6 +497,19 @@ TEST_F(RelayLinkTest, OnlyHigherRanksCall) {
   EXPECT_EQ(caller_.link.refused(), "calls a higher rank");
   EXPECT_FALSE(caller_.link.established() || called_.link.established());
   Establish();
+}
+
+// One that its process could never be woken for: a stream on which nothing ever comes.
+TEST(RelayLinkRulesTest, ALinkWithoutADescriptorIsNone) {
+  std::optional<testing::NoNewDescriptors> none(std::in_place);
+  End called(0, Known('s'));
+  none.reset();
+  End caller(1, Known('s'));
+  EXPECT_TRUE(absl::IsResourceExhausted(called.link.error())) << called.link.error();
+  EXPECT_THAT(std::string(called.link.error().message()), HasSubstr("Too many open files"));
+  caller.link.Call();
+  called.Hear(caller.out.front());
+  EXPECT_TRUE(called.out.empty()) << "it has no key to answer with";
 }
 
 // Bytes that nobody reads any more.

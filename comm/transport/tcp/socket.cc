@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/system_error.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -22,16 +23,6 @@ namespace {
 
 // Connections that have not been accepted yet.
 constexpr int kBacklog = 1024;
-
-absl::Status SystemError(std::string_view what, int error) {
-  if (error == EMFILE) {
-    return ResourceExhausted(what, ": ", strerror(error),
-                             "; raise this process's limit of open files (ulimit -n)");
-  }
-  const bool exhausted = error == ENFILE || error == ENOBUFS || error == ENOMEM;
-  return exhausted ? ResourceExhausted(what, ": ", strerror(error))
-                   : Unavailable(what, ": ", strerror(error));
-}
 
 absl::StatusOr<Socket> Open(int family) {
   const int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

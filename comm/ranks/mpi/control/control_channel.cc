@@ -1,10 +1,8 @@
 #include "comm/ranks/mpi/control/control_channel.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -52,7 +50,6 @@ ControlChannel::ControlChannel(ControlSocket socket, int rank, std::vector<Contr
       rank_(rank),
       token_(token),
       handler_(std::move(handler)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       peers_(ranks.size()),
       buffer_(sizeof(Envelope) + MaxControlBytes(int(ranks.size())), '\0') {
   for (size_t peer = 0; peer < ranks.size(); ++peer) {
@@ -76,9 +73,8 @@ ControlChannel::~ControlChannel() {
     std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  eventfd_write(wake_, 1);
+  socket_.wakeup().Wake();
   if (thread_.joinable()) thread_.join();
-  close(wake_);
 }
 
 std::string ControlChannel::Frame(int to, const ControlMessage& message) const {
@@ -114,7 +110,7 @@ void ControlChannel::SendUntil(Clock::time_point end, int to, ControlMessage mes
                       .end = end,
                       .pause = kRepeatFirst});
   Write(to, unheard_.back().bytes);
-  if (unheard_.size() == 1) eventfd_write(wake_, 1);
+  if (unheard_.size() == 1) socket_.wakeup().Wake();
 }
 
 std::vector<int> ControlChannel::Greet(Clock::time_point end) {
@@ -201,10 +197,10 @@ bool ControlChannel::ReceiveOne() {
 void ControlChannel::Run() {
   while (true) {
     const int pause = Repeat(Clock::now());
-    pollfd descriptors[2] = {{socket_.descriptor(), POLLIN, 0}, {wake_, POLLIN, 0}};
+    pollfd descriptors[2] = {{socket_.descriptor(), POLLIN, 0},
+                             {socket_.wakeup().descriptor(), POLLIN, 0}};
     poll(descriptors, 2, pause);
-    eventfd_t ignored = 0;
-    eventfd_read(wake_, &ignored);
+    socket_.wakeup().Drain();
     {
       std::lock_guard lock(mutex_);
       if (stop_) return;

@@ -80,7 +80,6 @@ class ControlChannel {
   const int rank_;
   const Token token_;
   const Handler handler_;
-  const int wake_;  // an eventfd
   std::mutex mutex_;
   std::condition_variable heard_;
   std::vector<Peer> peers_;

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "comm/system_error.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -18,10 +18,6 @@ namespace {
 
 // For many ranks that leave at once; the kernel may grant less.
 constexpr int kReceiveBuffer = 4 << 20;
-
-absl::Status SystemError(const char* what) {
-  return Unavailable("the ranks' socket: ", what, ": ", strerror(errno));
-}
 
 std::array<uint32_t, 8> HostAddresses() {
   std::array<uint32_t, 8> hosts = {};
@@ -58,22 +54,27 @@ absl::Status CheckAddresses(std::span<const ControlAddress> ranks) {
 
 absl::StatusOr<ControlSocket> ControlSocket::Open(bool loopback_only) {
   ControlSocket made(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (made.descriptor_ < 0) return SystemError("socket");
+  if (made.descriptor_ < 0) return SystemError("the ranks' socket", errno);
+  DTNN_RETURN_IF_ERROR(made.wakeup_.status());
   setsockopt(made.descriptor_, SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof(kReceiveBuffer));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = loopback_only ? LoopbackHost() : htonl(INADDR_ANY);
   socklen_t size = sizeof(address);
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  if (bind(made.descriptor_, generic, size) != 0) return SystemError("bind");
-  if (getsockname(made.descriptor_, generic, &size) != 0) return SystemError("getsockname");
+  if (bind(made.descriptor_, generic, size) != 0)
+    return SystemError("the ranks' socket: bind", errno);
+  if (getsockname(made.descriptor_, generic, &size) != 0)
+    return SystemError("the ranks' socket: getsockname", errno);
   made.address_ = {.hosts = HostAddresses(), .port = address.sin_port};
   if (loopback_only) made.address_.hosts = {LoopbackHost()};
   return made;
 }
 
 ControlSocket::ControlSocket(ControlSocket&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), address_(other.address_) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      wakeup_(std::move(other.wakeup_)),
+      address_(other.address_) {}
 
 ControlSocket::~ControlSocket() {
   if (descriptor_ >= 0) close(descriptor_);

@@ -1,4 +1,5 @@
-// A datagram socket (UDP, IPv4) that the other ranks of a job can reach, and where they reach it.
+// A datagram socket (UDP, IPv4) that the other ranks of a job can reach, where they reach it, and
+// what wakes the thread that reads it.
 
 #ifndef DTNN_COMM_RANKS_MPI_CONTROL_CONTROL_SOCKET_H_
 #define DTNN_COMM_RANKS_MPI_CONTROL_CONTROL_SOCKET_H_
@@ -9,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/wakeup.h"
 
 namespace dtnn {
 
@@ -34,6 +36,7 @@ class ControlSocket {
   ~ControlSocket();
 
   int descriptor() const { return descriptor_; }
+  const Wakeup& wakeup() const { return wakeup_; }
   // Where processes of other network spaces (`loopback_only`: of the same one) reach it.
   const ControlAddress& address() const { return address_; }
 
@@ -41,6 +44,7 @@ class ControlSocket {
   explicit ControlSocket(int descriptor) : descriptor_(descriptor) {}
 
   int descriptor_;
+  Wakeup wakeup_;
   ControlAddress address_;
 };
 

@@ -5,11 +5,13 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tools/testing/descriptors.h"
 
 namespace dtnn {
 namespace {
@@ -46,6 +48,20 @@ TEST(ControlSocketTest, ARankThatOthersCannotReachIsNamed) {
   ranks[1] = ControlAddress();
   status = CheckAddresses(ranks);
   EXPECT_NE(status.message().find("rank 1 has no socket"), std::string::npos) << status;
+}
+
+// So that all ranks are told (comm/ranks/mpi/mpi_world.cc), and none has a thread that never wakes.
+TEST(ControlSocketTest, WithoutADescriptorToWakeItsThreadThereIsNone) {
+  for (const bool one : {false, true}) {
+    std::optional<testing::NoNewDescriptors> none(one);
+    const absl::Status status = ControlSocket::Open(/*loopback_only=*/true).status();
+    none.reset();
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+    EXPECT_NE(status.message().find("Too many open files"), std::string::npos) << status;
+    EXPECT_NE(status.message().find(one ? "to wake a thread" : "the ranks' socket"),
+              std::string::npos)
+        << status;
+  }
 }
 
 }  // namespace
