@@ -15,18 +15,21 @@ Instance InstanceOf(const proto::RankInstance& instance) {
 }  // namespace
 
 GrpcCaller::GrpcCaller(std::shared_ptr<grpc::Channel> channel, std::string server,
-                       const JobSecret& secret, const Instance& me, Datagrams::Handlers handlers)
+                       const JobSecret& secret, const Instance& me, int peers,
+                       Datagrams::Handlers handlers)
     : channel_(std::move(channel)),
       server_(std::move(server)),
       secret_(secret),
       me_(me),
       handlers_(std::move(handlers)),
       stub_(proto::Switchboard::NewStub(channel_)),
-      queue_([this](const proto::Envelope& envelope) { StartWrite(&envelope); },
-             [this] {
-               StartWritesDone();
-               RemoveHold();
-             }) {}
+      queue_(
+          size_t(peers) * EnvelopeQueue::kMostOfOneRank,
+          [this](const proto::Envelope& envelope) { StartWrite(&envelope); },
+          [this] {
+            StartWritesDone();
+            RemoveHold();
+          }) {}
 
 GrpcCaller::~GrpcCaller() {
   context_.TryCancel();

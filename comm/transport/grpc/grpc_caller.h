@@ -23,10 +23,10 @@ namespace dtnn {
 
 class GrpcCaller : public grpc::ClientBidiReactor<proto::Envelope, proto::Envelope> {
  public:
-  // `server`: for messages, "rank 0 at 10.0.0.1:61642". The handlers are called until the
-  // destructor returns, but only after Join.
+  // `server`: for messages, "rank 0 at 10.0.0.1:61642"; `peers`: how many ranks this one sends to.
+  // The handlers are called until the destructor returns, but only after Join.
   GrpcCaller(std::shared_ptr<grpc::Channel> channel, std::string server, const JobSecret& secret,
-             const Instance& me, Datagrams::Handlers handlers);
+             const Instance& me, int peers, Datagrams::Handlers handlers);
   // Ends the call, and waits for gRPC to let go of it.
   ~GrpcCaller() override;
 
@@ -35,7 +35,7 @@ class GrpcCaller : public grpc::ClientBidiReactor<proto::Envelope, proto::Envelo
   std::optional<absl::Status> AwaitJoined(std::chrono::steady_clock::time_point until);
 
   void Send(int to, std::string packet);
-  void Flush(std::chrono::steady_clock::time_point end) { queue_.AwaitEmpty(end); }
+  bool Flush(std::chrono::steady_clock::time_point until) { return queue_.AwaitEmpty(until); }
 
  private:
   void OnReadDone(bool ok) override;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/transport/grpc/envelope_queue.h"
 #include "comm/transport/grpc/grpc_caller.h"
 #include "comm/transport/grpc/switchboard.h"
 #include "comm/wait.h"
@@ -119,12 +120,12 @@ class GrpcDatagrams : public Datagrams {
     if (board_ != nullptr) return board_->Send(to, std::move(bytes));
     caller_->Send(to, std::move(bytes));
   }
-  void Flush(Clock::time_point end) override {
-    if (board_ != nullptr) board_->Flush(end);
-    if (caller_ != nullptr) caller_->Flush(end);
+  bool Flush(Clock::time_point until) override {
+    if (board_ != nullptr) return board_->Flush(until);
+    return caller_ == nullptr || caller_->Flush(until);
   }
   std::string name() const override { return "gRPC at " + options_.address.ToString(); }
-  size_t window() const override { return 4 << 20; }
+  size_t window() const override { return kGrpcWindow; }
 
  private:
   std::shared_ptr<grpc::Channel> MakeChannel() const {
@@ -169,7 +170,9 @@ absl::Status GrpcDatagrams::Join(const Instance& me, const Handlers& handlers,
                          "and does no firewall stop it?")};
   };
   for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
-    caller_ = std::make_unique<GrpcCaller>(MakeChannel(), server, secret_, me, handlers);
+    caller_ =
+        std::make_unique<GrpcCaller>(MakeChannel(), server, secret_, me,
+                                     options_.only_with_rank_0 ? 1 : options_.size - 1, handlers);
     caller_->Begin();
     std::optional<absl::Status> joined;
     DTNN_RETURN_IF_ERROR(wait.For(text, [&](Clock::time_point until) {

@@ -17,8 +17,8 @@ namespace dtnn {
 
 struct GrpcOptions {
   int size = 1;
-  // For rank 0: drops messages between other ranks, where these do not exchange any.
-  // Else one of them could fill the memory of rank 0 with messages for a slow one.
+  // Other ranks exchange no messages: rank 0 drops those between them, and holds no more than its
+  // own for a slow one.
   bool only_with_rank_0 = false;
   Endpoint address;   // of rank 0
   int listener = -1;  // of rank 0: a socket that listens there already, which it takes over

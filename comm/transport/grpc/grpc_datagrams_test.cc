@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "comm/secrets/crypto/job_secret.h"
+#include "comm/transport/grpc/grpc_secret.h"
 #include "comm/transport/grpc/switchboard.grpc.pb.h"
 #include "comm/transport/tcp/socket.h"
 #include "comm/transport/tls/testing/host_files.h"
@@ -406,6 +407,37 @@ bool IsOpen(const Socket& connection) {
 }
 
 constexpr size_t kPlaces = 128;
+
+// Grants keep a slow rank's queue at rank 0 within a window. One who sends more than it was granted
+// fills no memory: the rest is dropped, and the slow rank gets all that it had room for.
+TEST(GrpcDatagramsTest, WhatASlowRankDoesNotReadIsBounded) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  Rank zero({.size = 2, .address = address, .listener = listener.Release()}, 0);
+  Caller slow(address, grpc::InsecureChannelCredentials());
+  proto::Envelope envelope, joining;
+  ASSERT_TRUE(slow.call->Read(&envelope));
+  joining.mutable_joining()->mutable_instance()->set_rank(1);
+  joining.mutable_joining()->mutable_instance()->set_number(2);
+  joining.mutable_joining()->set_proof(Must(ProveToServer(
+      Must(JobSecret::Of(std::string(40, 's'))), {.rank = 1, .number = 2}, envelope.nonce())));
+  ASSERT_TRUE(slow.call->Write(joining));
+  ASSERT_TRUE(slow.call->Read(&envelope));
+  ASSERT_TRUE(envelope.has_joined());
+  const std::string longest(Datagrams::kMostBytes, 'x');
+  constexpr size_t kSent = 400;  // 100 MiB
+  for (size_t i = 0; i < kSent; ++i) zero.Send(1, longest);
+  size_t read = 0;
+  std::thread reading([&] {
+    for (; slow.call->Read(&envelope) && envelope.packet() != "end"; ++read) continue;
+  });
+  zero.Flush();
+  zero.Send(1, "end");
+  reading.join();
+  EXPECT_EQ(envelope.packet(), "end");
+  EXPECT_GE(read, (size_t{4} << 20) / longest.size());
+  EXPECT_LT(read, kSent / 2);
+}
 
 // As many as come, with calls that prove nothing and without a call: 128 have a place, and a rank
 // from the same address gets one all the same.

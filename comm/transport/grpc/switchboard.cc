@@ -71,6 +71,8 @@ class Switchboard::Line : public grpc::ServerBidiReactor<proto::Envelope, proto:
       : board_(board),
         context_(context),
         queue_(
+            size_t(board.options_.only_with_rank_0 ? 1 : board.options_.size - 1) *
+                EnvelopeQueue::kMostOfOneRank,
             [this](const proto::Envelope& envelope) { StartWrite(&envelope); },
             [this] { grpc::ServerBidiReactor<proto::Envelope, proto::Envelope>::Finish(end_); }) {}
 
@@ -85,7 +87,7 @@ class Switchboard::Line : public grpc::ServerBidiReactor<proto::Envelope, proto:
     StartRead(&in_);
   }
   void Push(proto::Envelope envelope) { queue_.Push(std::move(envelope)); }
-  void AwaitEmpty(std::chrono::steady_clock::time_point end) { queue_.AwaitEmpty(end); }
+  bool AwaitEmpty(std::chrono::steady_clock::time_point until) { return queue_.AwaitEmpty(until); }
   std::string peer() const { return context_->peer(); }
 
   void OnReadDone(bool ok) override {
@@ -303,13 +305,13 @@ void Switchboard::Send(int to, std::string packet) {
   if (const std::shared_ptr<Line> line = LineOf(to)) line->Push(EnvelopeOf(std::move(packet)));
 }
 
-void Switchboard::Flush(std::chrono::steady_clock::time_point end) {
+bool Switchboard::Flush(std::chrono::steady_clock::time_point until) {
   std::vector<std::shared_ptr<Line>> lines;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [rank, place] : ranks_) lines.push_back(place.line);
   }
-  for (const std::shared_ptr<Line>& line : lines) line->AwaitEmpty(end);
+  return std::ranges::all_of(lines, [&](const auto& line) { return line->AwaitEmpty(until); });
 }
 
 void Switchboard::Lose(const std::shared_ptr<Line>& line) {

@@ -53,7 +53,7 @@ class Switchboard {
 
   // From rank 0.
   void Send(int to, std::string packet);
-  void Flush(std::chrono::steady_clock::time_point end);
+  bool Flush(std::chrono::steady_clock::time_point until);
 
  private:
   class Line;

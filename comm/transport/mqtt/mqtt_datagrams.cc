@@ -70,9 +70,9 @@ class MqttDatagrams : public Datagrams {
                                         bytes.data(), kQuality, /*retain=*/false);
     if (error != MOSQ_ERR_SUCCESS) Arrived();
   }
-  void Flush(Clock::time_point end) override {
+  bool Flush(Clock::time_point until) override {
     std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, end, [this] { return on_their_way_ <= 0 || cut_; });
+    return changed_.wait_until(lock, until, [this] { return on_their_way_ <= 0 || cut_; });
   }
   std::string name() const override { return "MQTT at " + options_.broker.ToString(); }
   // A broker keeps 1000 messages for a client, unless its settings say otherwise.

@@ -54,8 +54,8 @@ class Datagrams {
   // From any thread; never waits. In order between two ranks. To a rank that is not there, or that
   // the third party has no more room for, it may be lost.
   virtual void Send(int to, std::string bytes) = 0;
-  // What was sent is with the third party, at the latest at `end`.
-  virtual void Flush(std::chrono::steady_clock::time_point end) = 0;
+  // Whether what was sent is with the third party, or never will be; waits for it until that time.
+  virtual bool Flush(std::chrono::steady_clock::time_point until) = 0;
 
   // For messages: "gRPC at 10.0.0.1:61642".
   virtual std::string name() const = 0;

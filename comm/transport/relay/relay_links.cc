@@ -113,10 +113,19 @@ absl::Status RelayLinks::Meet(
     DTNN_ASSIGN_OR_RETURN(const bool met, wait.Until(Clock::now() + pause, text, all_there));
     if (!met && Clock::now() >= end) return Unavailable("no answer by ", name());
     if (!met) continue;
-    // One that is frozen from now on has not kept the others from meeting.
-    datagrams_.Flush(Clock::now() + patience.timeout);
-    return absl::OkStatus();
+    return FlushAll(who, patience);
   }
+}
+
+// One that is frozen from now on has not kept the others from meeting.
+absl::Status RelayLinks::FlushAll(const std::string& who, const CommunicatorOptions& patience) {
+  Wait wait(patience);
+  const auto text = [&] {
+    return Wait::Text{.who = who,
+                      .what = StrCat("its first messages to leave by ", name()),
+                      .advice = "is the network slow, or another process frozen?"};
+  };
+  return wait.For(text, [this](Clock::time_point until) { return datagrams_.Flush(until); });
 }
 
 std::unique_ptr<Stream> RelayLinks::StreamTo(int peer, std::shared_ptr<RelayLinks> links) {

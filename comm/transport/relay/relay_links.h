@@ -46,6 +46,7 @@ class RelayLinks {
 
  private:
   absl::Status Open(const CommunicatorOptions& patience);
+  absl::Status FlushAll(const std::string& who, const CommunicatorOptions& patience);
   void Hear(std::string_view bytes);
   void Notify();
   // Those that have not been heard of; the error of a link that has no hope.

@@ -2,7 +2,9 @@
 
 #include "comm/transport/relay/relay_mesh.h"
 
+#include <atomic>
 #include <barrier>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,6 +21,7 @@
 namespace dtnn {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::Office;
 using testing::Post;
@@ -66,6 +69,44 @@ TEST(RelayMeshTest, WhoHasMetTheOthersOwesThemNothing) {
     const std::lock_guard lock(office.mutex);
     EXPECT_EQ(office.unposted[rank], 0);
   });
+}
+
+// Takes messages, and never says that they have left.
+class SlowPost : public Post {
+ public:
+  explicit SlowPost(Office& office, std::atomic<bool>& flushes) : Post(office), flushes_(flushes) {}
+  bool Flush(std::chrono::steady_clock::time_point until) override {
+    flushes_ = true;
+    std::this_thread::sleep_until(until);
+    return false;
+  }
+
+ private:
+  std::atomic<bool>& flushes_;
+};
+
+TEST(RelayMeshTest, ASignalEndsTheWaitForWhatIsToLeave) {
+  Office office;
+  std::atomic<bool> flushes = false, over = false;
+  absl::Status status;
+  OnRanks(2, [&](int rank) {
+    if (rank == 0) {
+      const Mesh mesh = Must(Join(office, 0, 2));
+      while (!over) std::this_thread::yield();
+      return;
+    }
+    status = MeetThrough(std::make_unique<SlowPost>(office, flushes), 1, 2,
+                         Must(JobSecret::Of(std::string(40, 's'))),
+                         {.timeout = std::chrono::seconds(10),
+                          .interrupted = [&] { return flushes.load(); },
+                          .grace = std::chrono::milliseconds(0)})
+                 .status();
+    over = true;
+  });
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("rank 1 has waited"), HasSubstr("to leave by post"),
+                    HasSubstr("when it received the signal to end")));
 }
 
 TEST(RelayMeshTest, ARankThatLeavesIsMissedAtOnce) {

@@ -39,7 +39,7 @@ class SharedDatagrams {
     const std::shared_lock lock(mutex_);
     if (!going_) datagrams_->Send(to, std::move(bytes));
   }
-  void Flush(std::chrono::steady_clock::time_point end) { datagrams_->Flush(end); }
+  bool Flush(std::chrono::steady_clock::time_point until) { return datagrams_->Flush(until); }
   std::string name() const { return datagrams_->name(); }
   size_t window() const { return window_; }
 

@@ -59,9 +59,10 @@ class Post : public Datagrams {
     if (box.open) box.messages.push_back(std::move(bytes));
     office_.changed.notify_all();
   }
-  void Flush(std::chrono::steady_clock::time_point) override {
+  bool Flush(std::chrono::steady_clock::time_point) override {
     const std::lock_guard lock(office_.mutex);
     office_.unposted[me_.rank] = 0;
+    return true;
   }
   std::string name() const override { return "post"; }
   size_t window() const override { return 1 << 20; }
