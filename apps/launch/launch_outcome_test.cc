@@ -7,14 +7,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
+#include <future>
+#include <sstream>
 #include <string>
-#include <vector>
 
 #include "apps/testing/launch_job.h"
 #include "apps/testing/process.h"
 #include "comm/ranks/elastic/membership.h"
 #include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/rank_process.h"
 #include "comm/secrets/crypto/job_secret.h"
 #include "comm/transport/tcp/socket.h"
 #include "data/testing/idx_files.h"
@@ -39,18 +40,23 @@ class Job {
                 {"-n", std::to_string(ranks), "--elastic=" + range, "--", "sleep", "1000"}) {}
 
   Process& launch() { return launch_; }
-  Membership Rank(std::chrono::milliseconds timeout) {
+  // Where its ranks meet.
+  const std::string& Address() {
     constexpr char kSays[] = "meet at ";
+    if (!address_.empty()) return address_;
     EXPECT_TRUE(launch_.ReadUntil(kSays) && launch_.ReadUntil("\n"));
     const std::string& text = launch_.text();
     const size_t at = text.find(kSays) + sizeof(kSays) - 1;
-    const Endpoint address = Must(ParseEndpoint(text.substr(at, text.find('\n', at) - at)));
-    return Membership({.coordinator = address}, Must(JobSecret::Of(kSecret)),
+    return address_ = text.substr(at, text.find('\n', at) - at);
+  }
+  Membership Rank(std::chrono::milliseconds timeout) {
+    return Membership({.coordinator = Must(ParseEndpoint(Address()))}, Must(JobSecret::Of(kSecret)),
                       {.timeout = timeout, .warn_after = timeout});
   }
 
  private:
   Process launch_;
+  std::string address_;
 };
 
 class LaunchOutcomeTest : public ::testing::Test {
@@ -104,7 +110,41 @@ TEST_F(LaunchOutcomeTest, ARunThatASignalToARankStoppedIsAFailure) {
   rank.Finish(/*complete=*/false);
   const Outcome outcome = job.launch().Wait();
   EXPECT_EQ(outcome.exit_code, kExitFailed) << outcome.text;
-  EXPECT_THAT(outcome.text, HasSubstr("the run was stopped before its end"));
+  EXPECT_THAT(outcome.text,
+              HasSubstr("the run has failed, or was stopped, before it was complete"));
+}
+
+// As a program that knows nothing of ranks that come and go: it works in one generation.
+TEST_F(LaunchOutcomeTest, HowAProgramsWorkEndedIsHowTheRunEnded) {
+  for (const absl::Status& end : {absl::OkStatus(), absl::InternalError("the disk is full")}) {
+    SCOPED_TRACE(end.message());
+    SetUp();  // a rank takes the secret from the environment
+    Job job(0, "1:1");
+    std::ostringstream out, err;
+    const absl::Status status = RunAsRank(
+        {.transport = Transport::kTcp, .address = job.Address(), .elastic = "1:1"},
+        {.communicator = {.timeout = kLong}}, out, err, [&](Communicator&) { return end; });
+    EXPECT_EQ(ExitCodeOf(status), end.ok() ? kExitDone : kExitFailed) << status;
+    const Outcome outcome = job.launch().Wait();
+    EXPECT_EQ(outcome.exit_code, end.ok() ? kExitDone : kExitFailed) << outcome.text;
+    EXPECT_EQ(outcome.text.find("before it was complete") == std::string::npos, end.ok());
+  }
+}
+
+TEST_F(LaunchOutcomeTest, AFailureCountsMoreThanThatOthersAreDone) {
+  Job job(0, "2:2");
+  Membership one = job.Rank(kLong), other = job.Rank(kLong);
+  auto forming = std::async(std::launch::async, [&] { return Must(one.Form({})); });
+  ASSERT_TRUE(other.Form({}).ok());
+  // The launcher hears ranks in their order.
+  const bool in_order = forming.get()->mesh.place.rank == 0;
+  Membership &done = in_order ? one : other, &failed = in_order ? other : one;
+  // So it hears of both at once.
+  ASSERT_EQ(kill(job.launch().pid(), SIGSTOP), 0);
+  done.Finish();
+  failed.Finish(/*complete=*/false);
+  ASSERT_EQ(kill(job.launch().pid(), SIGCONT), 0);
+  EXPECT_EQ(job.launch().Wait().exit_code, kExitFailed);
 }
 
 TEST_F(LaunchOutcomeTest, ASignalToTheLauncherIsSaidByItsExitCode) {

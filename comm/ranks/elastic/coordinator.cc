@@ -105,8 +105,8 @@ bool Coordinator::Hear(Peer& peer) {
 
 bool Coordinator::Take(Peer& peer, const ElasticWord& word) {
   if (word.kind == ElasticWord::kDone || word.kind == ElasticWord::kStopped) {
-    if (!peer.member() || over_) return true;
-    stopped_ = word.kind == ElasticWord::kStopped;
+    if (!peer.member()) return true;
+    stopped_ |= word.kind == ElasticWord::kStopped;  // also where others were done
     End(ElasticNotice::kEnded);
     return true;
   }
@@ -167,7 +167,8 @@ milliseconds Coordinator::Timeout() const {
 absl::Status Coordinator::outcome() const {
   assert(over());
   if (*over_ != ElasticNotice::kEnded) return ErrorOf(*over_, options_.range);
-  return stopped_ ? FailedPrecondition("the run was stopped before its end") : absl::OkStatus();
+  if (!stopped_) return absl::OkStatus();
+  return FailedPrecondition("the run has failed, or was stopped, before it was complete");
 }
 
 void Coordinator::Decide() {

@@ -63,7 +63,7 @@ class Membership {
   // Whether others wait for a place in the next generation. Never waits itself.
   bool newcomers_wait();
 
-  // The run has come to its end; false: it was stopped before it was complete.
+  // The run has come to its end; false: it has failed, or was stopped, before it was complete.
   void Finish(bool complete = true);
 
  private:

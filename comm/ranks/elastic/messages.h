@@ -23,7 +23,7 @@ struct ElasticWord {
   enum Kind : uint32_t {
     kJoin = 1,  // it waits for a place in the next generation
     kDone,      // the run is complete
-    kStopped,   // the run was stopped before, on all ranks, by a signal to one of them
+    kStopped,   // it has ended before that, for all ranks: a signal to one of them, or an error
   };
 
   uint32_t magic = kElasticMagic, kind = kJoin;

@@ -43,7 +43,7 @@ class ElasticRank {
   bool has_next() const { return fresh_; }
 
   bool newcomers_wait() { return membership_.newcomers_wait(); }
-  // The run has come to its end; false: it was stopped before it was complete.
+  // The run has come to its end; false: it has failed, or was stopped, before it was complete.
   void Finish(bool complete = true) { membership_.Finish(complete); }
 
  private:

@@ -35,7 +35,7 @@ class Of : public JobProcess {
     return process_->Connect(options, OwnOptions(*process_, sums_in_rank_order));
   }
   bool finalizable() const override { return process_->finalizable(); }
-  absl::Status Finish() override { return process_->Finish(); }
+  absl::Status Finish(const absl::Status& /*work*/) override { return process_->Finish(); }
   void Flush() override { process_->Flush(); }
 
  private:
@@ -65,9 +65,11 @@ class OfElastic : public Of<ExchangeProcess> {
   OfElastic(std::unique_ptr<ExchangeProcess> process, std::unique_ptr<ElasticRank> rank)
       : Of(std::move(process)), rank_(std::move(rank)) {}
 
-  absl::Status Finish() override {
-    const absl::Status finished = Of::Finish();
-    if (finished.ok()) rank_->Finish();
+  absl::Status Finish(const absl::Status& work) override {
+    // If one has failed, all have: it says so before any other can say that it is done.
+    if (!work.ok()) rank_->Finish(/*complete=*/false);
+    absl::Status finished = Of::Finish(work);
+    if (finished.ok() && work.ok()) rank_->Finish();
     return finished;
   }
 

@@ -25,8 +25,9 @@ class JobProcess {
                                                                 bool sums_in_rank_order) = 0;
   // False once a communicator broke.
   virtual bool finalizable() const = 0;
-  // Waits for all ranks, unless it is not finalizable. No call may follow.
-  virtual absl::Status Finish() = 0;
+  // Waits for all ranks, unless it is not finalizable. No call may follow. `work`: how this rank's
+  // work has ended, for the coordinator of a job whose ranks come and go.
+  virtual absl::Status Finish(const absl::Status& work) = 0;
   // Messages on their way have a moment, for a process that leaves without an end in order.
   virtual void Flush() = 0;
 };

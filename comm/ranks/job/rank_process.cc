@@ -32,6 +32,12 @@ void TakeShareOfThreads(const Communicator& communicator, const RankProcessOptio
   err << StrCat(options.program, ": warning: ", share.warning, "\n") << std::flush;
 }
 
+absl::Status Finish(JobProcess& process, const absl::Status& work) { return process.Finish(work); }
+// The rank of it tells the coordinator by itself (RunAsElasticRank).
+absl::Status Finish(ExchangeProcess& process, const absl::Status& /*work*/) {
+  return process.Finish();
+}
+
 // What follows the work, whatever the process is.
 template <typename Process>
 absl::Status End(Process& process, std::unique_ptr<Communicator> communicator, absl::Status status,
@@ -48,7 +54,7 @@ absl::Status End(Process& process, std::unique_ptr<Communicator> communicator, a
     process.Flush();
     Leave(status, options, out, err);
   }
-  const absl::Status finished = process.Finish();
+  const absl::Status finished = Finish(process, status);
   if (!finished.ok()) {
     const absl::Status lost = options.when_lost(finished);
     Leave(status.ok() ? lost : WithExitCode(lost, exit_code), options, out, err);
