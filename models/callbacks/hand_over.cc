@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "comm/broadcast_text.h"
 #include "comm/gather_values.h"
 #include "comm/model_sync.h"
 #include "comm/secrets/crypto/hash.h"
@@ -19,9 +20,6 @@
 
 namespace dtnn {
 namespace {
-
-// Limit of the bytes of state and history, as a message says: more than any run has.
-constexpr int64_t kMostBytes = int64_t{1} << 30;
 
 absl::StatusOr<Tensor> CopyOfHost(DeviceContext& context, const Tensor& tensor) {
   DTNN_ASSIGN_OR_RETURN(const Tensor host, ToHost(context, tensor));
@@ -44,9 +42,11 @@ class Exchange {
 
   absl::StatusOr<HandedOver> Run() {
     DTNN_RETURN_IF_ERROR(ChooseSource());
-    DTNN_ASSIGN_OR_RETURN(const std::string state, ShareBytes(EncodeMine()));
-    std::string history = is_source() ? mine_->history : "";
-    DTNN_ASSIGN_OR_RETURN(result_.history, ShareBytes(std::move(history)));
+    DTNN_ASSIGN_OR_RETURN(const std::string state,
+                          BroadcastText(communicator_, EncodeMine(), result_.source));
+    DTNN_ASSIGN_OR_RETURN(
+        result_.history,
+        BroadcastText(communicator_, is_source() ? mine_->history : "", result_.source));
     DTNN_ASSIGN_OR_RETURN(const CheckpointInfo info, DecodeCheckpointInfo(state, "the other rank"));
     DTNN_RETURN_IF_ERROR(CheckSlots(info));
     DTNN_RETURN_IF_ERROR(Share(run_.store->all_values(), is_source() ? &mine_->values : nullptr));
@@ -109,23 +109,6 @@ class Exchange {
     for (const auto& [owner, values] : mine_->kept) info.kept.push_back(owner);
     absl::StatusOr<std::string> bytes = EncodeCheckpointInfo(info);
     return bytes.ok() ? *std::move(bytes) : "";  // which nobody can read
-  }
-
-  // The source's, to all.
-  absl::StatusOr<std::string> ShareBytes(std::string bytes) {
-    DTNN_ASSIGN_OR_RETURN(const Tensor size, Tensor::Zeros(DType::kInt64, Shape{1}));
-    size.data<int64_t>()[0] = int64_t(bytes.size());
-    DTNN_RETURN_IF_ERROR(communicator_.Broadcast(size, result_.source));
-    const int64_t count = size.data<int64_t>()[0];
-    if (count < 0 || count > kMostBytes) {
-      return InvalidArgument("rank ", result_.source, " hands over ", count,
-                             " bytes of state; a run has at most ", kMostBytes);
-    }
-    if (count == 0) return std::string();
-    DTNN_ASSIGN_OR_RETURN(const Tensor tensor, Tensor::Zeros(DType::kUint8, Shape{count}));
-    if (is_source()) std::memcpy(tensor.raw_data(), bytes.data(), bytes.size());
-    DTNN_RETURN_IF_ERROR(communicator_.Broadcast(tensor, result_.source));
-    return std::string(reinterpret_cast<const char*>(tensor.raw_data()), size_t(count));
   }
 
   absl::Status CheckSlots(const CheckpointInfo& info) const {

@@ -4,7 +4,6 @@
 #include "models/callbacks/hand_over.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -12,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "comm/gather_values.h"
 #include "comm/local.h"
 #include "comm/testing/probe_communicator.h"
 #include "gmock/gmock.h"
@@ -237,25 +235,6 @@ TEST(HandOverTest, WithoutTheStateThereIsNothingToHandOver) {
   });
   EXPECT_TRUE(absl::IsInternal(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("no rank holds the state"));
-}
-
-// Before there is memory for them: also of numbers that are small in 32 bits.
-TEST(HandOverTest, MoreBytesThanARunHasAreRefused) {
-  for (const int64_t bytes : {(int64_t{1} << 30) + 1, (int64_t{1} << 32) + 1, int64_t{-1}}) {
-    const absl::Status status = RunRanks(2, [&](Communicator& communicator) -> absl::Status {
-      Rank rank(&communicator, /*clip=*/false);
-      if (communicator.rank() == 1) {
-        return HandOver(communicator, std::nullopt, rank.parts()).status();
-      }
-      const std::array<int64_t, 4> place = {1, 4, 1, 0};  // of a rank that holds a state
-      DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(communicator, place).status());
-      DTNN_ASSIGN_OR_RETURN(const Tensor size, Tensor::Zeros(DType::kInt64, Shape{1}));
-      size.data<int64_t>()[0] = bytes;
-      return communicator.Broadcast(size, 0);
-    });
-    EXPECT_EQ(status, absl::InvalidArgumentError("rank 0 hands over " + std::to_string(bytes) +
-                                                 " bytes of state; a run has at most 1073741824"));
-  }
 }
 
 TEST(HandOverTest, OtherOptimizersAreRefused) {

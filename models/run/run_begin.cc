@@ -88,12 +88,13 @@ absl::Status RunWork::MakeSchedule() {
                       .first_epoch = trainer_->epochs_done(),
                       .say = [this](std::string_view line) { log_.Print(StrCat(line, "\n")); },
                       .save =
-                          [this](std::string_view, const EpochRecord& epoch, const Tensor& values,
-                                 const std::string& previous) {
+                          [this, shared = run_.options.ranks.shared_storage](
+                              std::string_view, const EpochRecord& epoch, const Tensor& values,
+                              const std::string& previous) {
                             const KeptModels kept = {.folder = run_.options.schedule.model_folder,
                                                      .date = run_.date,
-                                                     .writes = run_.Writes(),
-                                                     .tags = ModelTags(Saved(epoch))};
+                                                     .tags = ModelTags(Saved(epoch)),
+                                                     .ranks = shared ? run_.communicator : nullptr};
                             return KeepModel(kept, epoch.epoch, run_.graph, *store_, *run_.context,
                                              values, previous);
                           }});

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,8 +10,11 @@
 #include "data/loading/open_dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/checkpoint/checkpoint.h"
+#include "models/checkpoint/checkpoint_folder.h"
 #include "models/run/run.h"
 #include "models/run/testing/run_fixture.h"
+#include "tensor/files/array_file.h"
 #include "tensor/must.h"
 
 namespace dtnn {
@@ -114,6 +119,56 @@ TEST_F(RunRanksTest, ATestWithoutSamplesIsRefusedWhereRanksReadTheSameData) {
     });
     EXPECT_TRUE(status.ok()) << status;
   }
+}
+
+// A rank that writes after rank 0 is gone, or whose state others take over, deletes that file when
+// there is a better model: of the plain name there is one of another run.
+TEST_F(RunRanksTest, AllRanksKnowTheFileOfTheBestModel) {
+  RunOptions options = Short(1);
+  options.schedule = {.schedulers = {{"model_checkpoint"}},
+                      .keep_best = {.every_epochs = 1},
+                      .model_folder = In("models")};
+  Must(Begin(options)->Fit());
+  options.ranks.parallel = Parallel::kData;
+  options.sync.model_steps = ModelSteps::Never();  // then every rank has checkpoints
+  options.checkpoint.folder = In("state$rank");
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    RunObjects objects = Objects();
+    objects.communicator = &communicator;
+    const auto run = TrainingRun::Create(options, objects);
+    return run.ok() ? (*run)->Fit() : run.status();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  const auto files = [&](const std::string& rank) {
+    const std::optional<std::string> newest =
+        Must(CheckpointFolder(In("state" + rank)).NewestPath());
+    ArrayFileReader checkpoint = Must(ArrayFileReader::Open(newest.value_or("")));
+    return Must(ReadCheckpointInfo(checkpoint)).training.files;
+  };
+  ASSERT_EQ(files("0").size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(In("models/") + files("0").begin()->second));
+  EXPECT_EQ(files("1"), files("0"));
+  const std::filesystem::directory_iterator folder(In("models"));
+  EXPECT_EQ(std::distance(begin(folder), end(folder)), 2) << "the other run's is there, too";
+}
+
+TEST_F(RunRanksTest, NoRankWaitsForTheNameOfAModelThatCannotBeWritten) {
+  RunOptions options = Short(2);
+  options.schedule = {.schedulers = {{"model_checkpoint"}},
+                      .keep_best = {.every_epochs = 1},
+                      .model_folder = In("models")};
+  options.ranks.parallel = Parallel::kData;
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    RunObjects objects = Objects();
+    objects.communicator = &communicator;
+    const auto run = TrainingRun::Create(options, objects);
+    if (!run.ok()) return run.status();
+    if (communicator.rank() == 0) std::filesystem::remove_all(In("models"));
+    const absl::Status trained = (*run)->Fit();
+    EXPECT_THAT(Message(trained), HasSubstr(communicator.rank() == 0 ? In("models") : "rank 0"));
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST_F(RunRanksTest, EncryptedGradientsTrainTheSameModel) {

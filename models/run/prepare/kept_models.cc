@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "comm/broadcast_text.h"
 #include "models/parameters/weights.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
@@ -27,25 +28,42 @@ int64_t Today() {
   return (date.tm_year + 1900) * int64_t{10000} + (date.tm_mon + 1) * 100 + date.tm_mday;
 }
 
-absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, const Graph& graph,
-                                      const ParameterStore& store, DeviceContext& context,
-                                      const Tensor& values, const std::string& previous) {
+namespace {
+
+// Returns the name.
+absl::StatusOr<std::string> Write(const KeptModels& kept, int64_t epoch, const Graph& graph,
+                                  const ParameterStore& store, DeviceContext& context,
+                                  const Tensor& values, const std::string& previous) {
   const std::filesystem::path folder = kept.folder;
   const std::string stem = StrCat("model-", graph.name(), "-epoch-");
   const std::string plain = StrCat(stem, epoch, "-", kept.date);
   std::string name = StrCat(plain, ".npz");
-  if (!kept.writes) return folder / name;
   const std::string old = std::filesystem::path(previous).filename().string();
   std::error_code ignored;
   for (int i = 2; name != old && std::filesystem::exists(folder / name, ignored); ++i) {
     name = StrCat(plain, "-", i, ".npz");
   }
-  const std::string path = folder / name;
-  DTNN_RETURN_IF_ERROR(SaveWeights(path, graph, store, context, values, kept.tags));
+  DTNN_RETURN_IF_ERROR(
+      SaveWeights((folder / name).string(), graph, store, context, values, kept.tags));
   if (old.starts_with(stem) && old.ends_with(".npz") && old != name) {
     std::filesystem::remove(folder / old, ignored);
   }
-  return path;
+  return name;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, const Graph& graph,
+                                      const ParameterStore& store, DeviceContext& context,
+                                      const Tensor& values, const std::string& previous) {
+  std::string name;
+  if (kept.ranks == nullptr || kept.ranks->rank() == 0) {
+    DTNN_ASSIGN_OR_RETURN(name, Write(kept, epoch, graph, store, context, values, previous));
+  }
+  if (kept.ranks != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(name, BroadcastText(*kept.ranks, name, /*root=*/0));
+  }
+  return (std::filesystem::path(kept.folder) / name).string();
 }
 
 }  // namespace dtnn

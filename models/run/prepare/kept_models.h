@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/communicator.h"
 #include "kernels/device/context.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
@@ -27,15 +28,15 @@ int64_t Today();
 
 struct KeptModels {
   std::string folder;
-  int64_t date = 0;      // in names; where ranks share the folder, the same on all
-  bool writes = true;    // false: another rank does, and this one only learns the names
-  NamedTexts tags = {};  // of the files, beside those of weights
+  int64_t date = 0;               // in names
+  NamedTexts tags = {};           // of the files, beside those of weights
+  Communicator* ranks = nullptr;  // that share the folder: rank 0 writes; null: this one alone
 };
 
 // Writes `values`, the parameters of the store as they were after that epoch, then deletes the file
 // before it, `previous`: only one of that name in that folder, as a checkpoint may name anything.
-// Overwrites no file but `previous`. Returns the path; a rank that does not write, the one without
-// a number.
+// Overwrites no file but `previous`. Returns the path. All ranks that share the folder call it
+// together, as each of them may have to write the next one, or to save the run that names it.
 absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, const Graph& graph,
                                       const ParameterStore& store, DeviceContext& context,
                                       const Tensor& values, const std::string& previous);

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "comm/local.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -35,10 +37,10 @@ class KeptModelsTest : public ::testing::Test {
   }
 
   // Keeps the model of epoch 3 where `previous` was the one before.
-  std::string Keep(const std::string& previous, bool writes = true) {
+  std::string Keep(const std::string& previous, Communicator* ranks = nullptr) {
     const absl::StatusOr<std::string> path =
-        KeepModel({.folder = folder_, .date = kDate, .writes = writes}, 3, graph_, *store_,
-                  *context_, other_->all_values(), previous);
+        KeepModel({.folder = folder_, .date = kDate, .ranks = ranks}, 3, graph_, *store_, *context_,
+                  other_->all_values(), previous);
     EXPECT_TRUE(path.ok()) << path.status();
     return path.value_or("");
   }
@@ -128,11 +130,15 @@ TEST_F(KeptModelsTest, FilesOfOtherNamesStay) {
   }
 }
 
-TEST_F(KeptModelsTest, WhoDoesNotWriteOnlyLearnsTheName) {
-  const std::string before = Make(folder_ + "/" + kFirst);
-  EXPECT_EQ(Keep(kFirst, /*writes=*/false), path_);
-  EXPECT_TRUE(fs::exists(before));
-  EXPECT_FALSE(fs::exists(path_));
+TEST_F(KeptModelsTest, OneOfSeveralRanksWritesAndAllKnowTheName) {
+  Make(path_);
+  EXPECT_EQ(absl::OkStatus(), RunRanks(3, [&](Communicator& ranks) {
+              EXPECT_EQ(Keep(kFirst, &ranks), folder_ + "/model-simplemlp-epoch-3-20260102-2.npz");
+              return absl::OkStatus();
+            }));
+  EXPECT_EQ(fs::file_size(path_), 1);
+  const fs::directory_iterator files(folder_);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 2);
 }
 
 TEST_F(KeptModelsTest, WhatCannotBeWrittenDeletesNothing) {
