@@ -16,6 +16,8 @@ namespace {
 
 // A smaller piece of what is to be written waits for more room.
 constexpr size_t kLeastWrite = 32 << 10;
+// That have called as one rank and may have the link.
+constexpr size_t kMostCallers = 8;
 
 // What calls and answers say.
 struct Introduction {
@@ -176,19 +178,38 @@ absl::Status RelayLink::TakeCall(const Packet& packet) {
     return absl::OkStatus();
   }
   DTNN_RETURN_IF_ERROR(error_);
-  DTNN_ASSIGN_OR_RETURN(key_, StreamKey(caller.key));
-  peers_ = caller.key;
-  card_ = caller.card;
+  if (std::ranges::count(callers_, caller.key, &Caller::public_key) == 0) {
+    DTNN_ASSIGN_OR_RETURN(Secret key, StreamKey(caller.key));
+    callers_.push_back({caller.key, caller.card, std::move(key)});
+    if (callers_.size() > kMostCallers) callers_.pop_front();
+  }
   state_ = State::kAnswered;
-  sent_ = taken_ = 0;
   Send(Kind::kAnswer, answer_key, 0, BytesOf({own_, options_.card}));
   return absl::OkStatus();
 }
 
-absl::Status RelayLink::TakeAnswer(const Packet& packet) {
-  if (state_ != State::kApart || options_.peer > options_.card.instance.rank) {
-    return absl::OkStatus();  // to a call that was repeated
+bool RelayLink::ChooseCaller(const Packet& packet) {
+  const auto chosen = std::ranges::find_if(
+      callers_, [&](const Caller& caller) { return OpenPacket(caller.key, packet).ok(); });
+  if (chosen == callers_.end()) return false;
+  for (const Caller& other : callers_) {
+    if (&other == &*chosen) continue;
+    const absl::StatusOr<Secret> answer_key = AnswerKey(other.public_key);
+    if (answer_key.ok()) Send(Kind::kTaken, *answer_key, 0, {});
   }
+  peers_ = chosen->public_key;
+  card_ = chosen->card;
+  key_ = std::move(chosen->key);
+  callers_.clear();
+  return true;
+}
+
+absl::Status RelayLink::TakeAnswer(const Packet& packet) {
+  if (options_.peer > options_.card.instance.rank) return absl::OkStatus();
+  // Else it is to a call that was repeated.
+  const bool counts =
+      state_ == State::kApart || (state_ == State::kAnswered && packet.header.kind == Kind::kTaken);
+  if (!counts) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const Secret key, AnswerKey(own_));
   DTNN_ASSIGN_OR_RETURN(const WipedVector<uint8_t> payload, OpenPacket(key, packet));
   if (packet.header.kind == Kind::kTaken) {
@@ -210,7 +231,8 @@ absl::Status RelayLink::TakeAnswer(const Packet& packet) {
 }
 
 absl::Status RelayLink::TakeInStream(const Packet& packet) {
-  if (!key_) return absl::OkStatus();  // of an earlier connection
+  if (!key_ && callers_.empty()) return absl::OkStatus();  // of an earlier connection
+  if (!key_ && !ChooseCaller(packet)) return absl::UnauthenticatedError("");
   DTNN_ASSIGN_OR_RETURN(WipedVector<uint8_t> payload, OpenPacket(*key_, packet));
   if (packet.header.number < taken_) return absl::OkStatus();  // twice the same
   if (packet.header.number > taken_) {
@@ -296,6 +318,13 @@ void RelayLink::Take(const Packet& packet) {
 void RelayLink::Leave(const Instance& who) {
   {
     const std::lock_guard lock(mutex_);
+    const auto caller =
+        std::ranges::find(callers_, who, [](const Caller& caller) { return caller.card.instance; });
+    if (caller != callers_.end()) {
+      card_ = caller->card;
+      callers_.erase(caller);
+      if (!callers_.empty()) return;  // the link may still be another's
+    }
     if (state_ == State::kApart || who != card_.instance) return;
     // The users of the stream notice a process that left when the stream was ready.
     state_ = State::kTogether;

@@ -4,9 +4,11 @@
 // the stream follows from what the two agree on and from the job's secret: only these two ends can
 // read it or write it, not even other processes that know the secret. Packets of earlier
 // connections, of other ranks, of the other direction, or twice the same, are none. Which process
-// answers, the secret alone does not say: any that knows it can. A packet that is missing breaks
-// the connection. Each side may send `window` of what the other has not read yet, where a packet
-// counts as its bytes and kPacketCost: so neither the carrier nor the reader is ever flooded.
+// answers, the secret alone does not say: any that knows it can. Of several processes that call as
+// one rank, the first that sends something in its stream has the link, and the others learn it: a
+// call proves nothing, as anybody can repeat it. A packet that is missing breaks the connection.
+// Each side may send `window` of what the other has not read yet, where a packet counts as its
+// bytes and kPacketCost: so neither the carrier nor the reader is ever flooded.
 //
 // Threads: Read, Write and CloseWriting by one, the carrier's Take and Leave by another.
 
@@ -83,6 +85,12 @@ class RelayLink {
   friend class RelayStream;
   using Kind = PacketHeader::Kind;
   enum class State : uint8_t { kApart, kAnswered, kTogether };
+  // A process that has called and was answered.
+  struct Caller {
+    X25519PublicKey public_key = {};
+    Card card;
+    Secret key;  // of its stream
+  };
 
   absl::Status MakeKeys();
   // All with the lock.
@@ -94,6 +102,8 @@ class RelayLink {
   absl::Status TakeCall(const Packet& packet);
   absl::Status TakeAnswer(const Packet& packet);
   absl::Status TakeInStream(const Packet& packet);
+  // Whose packet it is has the link; false: it is of none that has called.
+  bool ChooseCaller(const Packet& packet);
   void SendReady();
   void SendRead();
   void Fail(const absl::Status& why);
@@ -113,6 +123,7 @@ class RelayLink {
   State state_ = State::kApart;
   Secret private_key_;
   X25519PublicKey own_ = {}, peers_ = {};  // public keys
+  std::deque<Caller> callers_;             // while none of them has the link
   std::optional<Secret> key_;
   Card card_;
   std::string refused_;

@@ -314,6 +314,77 @@ TEST_F(RelayLinkTest, ASecondProcessOfARankIsToldSo) {
   EXPECT_EQ(called_.Read(), "still here");
 }
 
+// As a broker would, which does not know them apart: both hear what is for their rank.
+void CarryToBoth(End& called, End& first, End& second) {
+  while (!called.out.empty() || !first.out.empty() || !second.out.empty()) {
+    for (End* from : {&called, &first, &second}) {
+      if (from->out.empty()) continue;
+      const std::string packet = from->out.front();
+      from->out.pop_front();
+      for (End* to : {&called, &first, &second}) to->Hear(packet);
+    }
+  }
+}
+
+TEST_F(RelayLinkTest, OfTwoThatCallAtOnceTheFirstThatIsReadyHasTheRank) {
+  End second(1, Known('s'), 2, 8);
+  caller_.link.Call();
+  called_.Hear(caller_.out.front());
+  caller_.Hear(called_.out.front());  // it is answered, and not yet heard of
+  second.link.Call();
+  called_.Hear(second.out.front());
+  second.Hear(called_.out.back());
+  ASSERT_FALSE(called_.link.established());
+  CarryToBoth(called_, caller_, second);
+  EXPECT_TRUE(caller_.link.established());
+  EXPECT_TRUE(called_.link.established());
+  EXPECT_EQ(called_.link.card().instance, (Instance{1, 7}));
+  EXPECT_FALSE(second.link.established());
+  EXPECT_EQ(second.link.error().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(second.link.error().message()),
+              HasSubstr("another process has joined it as rank 1"));
+  caller_.Write("still here");
+  CarryToBoth(called_, caller_, second);
+  EXPECT_EQ(called_.Read(), "still here");
+}
+
+// So a process that is started again has the rank of one that has called and died.
+TEST_F(RelayLinkTest, OneThatLeavesBeforeItIsReadyMakesWay) {
+  End second(1, Known('s'), 2, 8);
+  caller_.link.Call();
+  called_.Hear(caller_.out.front());
+  second.link.Call();
+  called_.Hear(second.out.front());
+  second.out.clear();
+  called_.link.Leave({.rank = 1, .number = 7});
+  EXPECT_FALSE(called_.link.established());
+  Carry(called_, second);
+  EXPECT_TRUE(second.link.established());
+  EXPECT_TRUE(called_.link.established());
+  EXPECT_EQ(called_.link.card().instance, (Instance{1, 8}));
+}
+
+// Anybody who has heard them can repeat them, at any moment, and gets no rank by that.
+TEST_F(RelayLinkTest, CallsThatAreOnlyRecordedKeepNobodyOut) {
+  std::vector<std::string> recorded;
+  for (uint64_t i = 0; i < 20; ++i) {
+    End earlier(1, Known('s'), 2, 100 + i);
+    earlier.link.Call();
+    recorded.push_back(earlier.out.front());
+  }
+  for (const std::string& call : recorded) called_.Hear(call);
+  caller_.link.Call();
+  called_.Hear(caller_.out.front());
+  called_.Hear(recorded.front());
+  called_.Hear(caller_.out.front());  // it calls again
+  called_.Hear(recorded.back());
+  caller_.out.clear();
+  Carry(caller_, called_);
+  EXPECT_TRUE(caller_.link.established());
+  EXPECT_TRUE(called_.link.established());
+  EXPECT_EQ(called_.link.card().instance, (Instance{1, 7}));
+}
+
 TEST_F(RelayLinkTest, RanksThatCountDifferentlyAreToldSo) {
   End many(1, Known('s'), 3);
   many.link.Call();
