@@ -64,10 +64,11 @@ TEST_F(FederationPrograms, ReportClientsAndRounds) {
   EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.text;
 }
 
-// Names of clients are not secret, which of them a private round drew is.
+// Names of clients are not secret, which of them a private round drew is: also where all are to be
+// asked, since more may come than a round can ask.
 TEST_F(FederationPrograms, HideWhoAPrivateRoundDrew) {
-  const auto aggregator = Aggregator({"--rounds=5", "--min-clients=1", "--client-fraction=0.5",
-                                      "--dp-clip=1", "--dp-noise=1", "--metrics-port=0"});
+  const auto aggregator = Aggregator(
+      {"--rounds=5", "--min-clients=1", "--dp-clip=1", "--dp-noise=1", "--metrics-port=0"});
   const uint16_t port = PortOf(*aggregator);
   const auto client = Client(1, {"--dp-clip=1", "--dp-noise=1"});
   ASSERT_TRUE(aggregator->ReadUntil("client client-1 is there")) << aggregator->text();

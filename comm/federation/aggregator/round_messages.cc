@@ -67,6 +67,12 @@ absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
                        ToString(options.deadline + milliseconds(kLastMessages)),
                        " at most, to send the final parameters"));
   }
+  // Where the aggregator before this one has ended with the last round done, all wait for this one.
+  const bool awaits = roster.members().empty();
+  if (awaits) {
+    options.Say(StrCat("waits for clients, ", ToString(milliseconds(kLastMessages)),
+                       ", to send the final parameters"));
+  }
   do {  // also those who come now
     for (auto& [id, member] : roster.members()) {
       if (member.name.empty() || !told.insert(id).second) continue;
@@ -81,7 +87,7 @@ absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
     // A connection that is closed with bytes unread may take what was sent with it: clients go
     // first.
     DTNN_RETURN_IF_ERROR(roster.Turn(end));
-  } while (!roster.members().empty() && Clock::now() < end);
+  } while ((awaits || !roster.members().empty()) && Clock::now() < end);
   return absl::OkStatus();
 }
 

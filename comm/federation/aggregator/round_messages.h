@@ -28,7 +28,8 @@ void SendRound(Member& member, uint64_t attempt, const RoundStart& start,
                const std::vector<SharedBytes>& bodies);
 
 // Gives all clients that are there, or come, the final parameters, of so many rounds; clients that
-// still train get the deadline to fetch them.
+// still train get the deadline to fetch them. Where none is there, it waits some seconds for those
+// that come.
 absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
                         const FederationState& state, Roster& roster);
 

@@ -431,6 +431,26 @@ TEST_P(ProtectionTest, AnotherAggregatorGoesOnFromTheState) {
   EXPECT_THAT(said(), HasSubstr("lost the aggregator"));
 }
 
+// A run that is resumed may be of fewer rounds than are done.
+TEST_F(FederationTest, AnotherAggregatorWithFewerRoundsEndsItsClientsWell) {
+  int rounds = 0;
+  options_.interrupted = [&] { return rounds == 2; };
+  options_.round_done = [&](const RoundRecord&, const FederationState&) {
+    ++rounds;
+    return absl::OkStatus();
+  };
+  for (int client = 0; client < 3; ++client) Start(client);
+  EXPECT_TRUE(absl::IsCancelled(Run())) << said();
+  if (!place_.datagrams) options_.place.listener = Must(Listen(place_.address)).Release();
+  options_.interrupted = nullptr;
+  options_.rounds = 1;
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  EXPECT_EQ(state_.rounds_done, 2);
+  EXPECT_EQ(final_.size(), 3u);
+  for (const auto& [client, parameters] : final_) EXPECT_EQ(parameters, state_.parameters);
+}
+
 // The first time that client 1 is asked, whenever that is, it sends its update after the deadline;
 // it counts nowhere. Client 0 ends the last round when the late update has come. On a busy machine
 // client 0 may be late as well: then an attempt fails, and nothing else.
