@@ -116,6 +116,27 @@ void FederationWatch::OnAttempt(int64_t, std::span<const Asked> asked) {
   }
 }
 
+void FederationWatch::OnAsk(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  ++asks_;
+  ++facts_.asked;
+  facts_.state = State::kRound;
+  const auto client = clients_.find(name);
+  if (client != clients_.end()) client->second.asked = true;
+}
+
+void FederationWatch::OnAskEnd(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  --asks_;
+  facts_.state = Between();
+  const auto client = clients_.find(name);
+  if (client != clients_.end()) client->second.asked = false;
+}
+
+FederationFacts::State FederationWatch::Between() const {
+  return asks_ > 0 ? State::kRound : State::kWaits;
+}
+
 void FederationWatch::OnStepEnd(Step step, double seconds) {
   const std::lock_guard lock(mutex_);
   switch (step) {
@@ -131,7 +152,7 @@ void FederationWatch::OnStepEnd(Step step, double seconds) {
 void FederationWatch::OnAttemptEnd(std::span<const Asked> asked, bool good) {
   const std::lock_guard lock(mutex_);
   ++(good ? facts_.good_attempts : facts_.failed_attempts);
-  facts_.state = State::kWaits;
+  facts_.state = Between();
   for (const Asked& one : asked) {
     const bool counted = good && one.state == Asked::State::kAccepted;
     const bool left_out = one.state == Asked::State::kLeftOut;
@@ -171,7 +192,7 @@ void FederationWatch::OnRoundDone(const RoundRecord& record) {
   round.accepted = std::ranges::count(record.clients, Asked::State::kAccepted, &Asked::state);
   round.metrics.resize(std::min(round.metrics.size(), FederationFacts::kMostMetrics));
   const std::lock_guard lock(mutex_);
-  facts_.state = State::kWaits;
+  facts_.state = Between();
   facts_.rounds_done = record.round;
   if (record.rounds > 0) facts_.rounds = record.rounds;
   facts_.save.Add(SecondsSince(saves_since_));

@@ -54,6 +54,8 @@ class FederationWatch : public MonitorSource, public federation::FederationObser
   void OnRevoked(const std::string& name) override;
   void OnLate(const std::string& name) override;
   void OnAttempt(int64_t round, std::span<const federation::Asked> asked) override;
+  void OnAsk(const std::string& name) override;
+  void OnAskEnd(const std::string& name) override;
   void OnStepEnd(Step step, double seconds) override;
   void OnAttemptEnd(std::span<const federation::Asked> asked, bool good) override;
   void OnTurn(uint64_t sent, uint64_t received) override;
@@ -62,13 +64,16 @@ class FederationWatch : public MonitorSource, public federation::FederationObser
   FederationFacts Facts() const;
   FederationLists Lists() const;
   double SecondsSince(Clock::time_point time) const;
+  // Between two rounds: with a buffer some clients may still train.
+  FederationFacts::State Between() const;
 
   const std::chrono::milliseconds patience_;
   const std::function<Clock::time_point()> now_;
   mutable std::mutex mutex_;
   FederationFacts facts_;
   bool hides_drawn_ = false;
-  std::map<std::string, FederationFacts::Client> clients_;            // also some that have left
+  int64_t asks_ = 0;                                        // with a buffer: clients that train now
+  std::map<std::string, FederationFacts::Client> clients_;  // also some that have left
   std::deque<std::shared_ptr<const FederationFacts::Round>> rounds_;  // the last kMostRounds
   Clock::time_point turned_, saves_since_;
 };

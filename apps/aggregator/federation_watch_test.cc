@@ -68,6 +68,41 @@ TEST_F(FederationWatchTest, CountsWhatBecomesOfClients) {
   EXPECT_EQ(b["why"], "it is gone");
 }
 
+// In rounds that do not wait one trains while a round ends, and others that have ended do not.
+TEST_F(FederationWatchTest, AClientIsAskedUntilItsOwnTurnEnds) {
+  watch_.Begin("net", 0, 9, false);
+  for (const char* name : {"a", "b", "c"}) watch_.OnClient(name, 10);
+  const auto asked = [this] {
+    std::string names;
+    const json clients = Status()["clients"];
+    for (const json& client : clients) {
+      if (client["asked"]) names += client["name"];
+    }
+    return names;
+  };
+  EXPECT_EQ(Status()["state"], "waits for clients");
+  for (const char* name : {"a", "b", "c"}) watch_.OnAsk(name);
+  EXPECT_EQ(Status()["state"], "round");
+  EXPECT_EQ(asked(), "abc");
+  watch_.OnAskEnd("a");
+  EXPECT_EQ(asked(), "bc");
+  watch_.OnAskEnd("b");
+  const std::vector<Asked> ended = {{.name = "a", .state = State::kAccepted},
+                                    {.name = "b", .state = State::kLeftOut, .why = "it is gone"}};
+  watch_.OnAttemptEnd(ended, true);
+  watch_.OnSave();
+  EXPECT_EQ(Status()["state"], "saves and tests");
+  watch_.OnRoundDone({.round = 1, .clients = ended});
+  EXPECT_EQ(Status()["state"], "round") << "c trains";
+  EXPECT_EQ(asked(), "c");
+  EXPECT_THAT(watch_.Metrics(), HasSubstr("\ndtnn_federation_asked_total 3\n"));
+  EXPECT_EQ(Status()["clients"][0]["accepted"], 1);
+  EXPECT_EQ(Status()["clients"][1]["left_out"], 1);
+  watch_.OnAskEnd("c");
+  EXPECT_EQ(Status()["state"], "waits for clients");
+  EXPECT_EQ(asked(), "");
+}
+
 TEST_F(FederationWatchTest, ARoundBringsItsNumbers) {
   watch_.Begin("net", 0, 3, false);
   watch_.OnSave();

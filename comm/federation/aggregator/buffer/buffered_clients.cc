@@ -79,6 +79,7 @@ absl::Status BufferedRounds::AskOne(int id) {
   if (options_.strategy.strategy == Strategy::kFedprox) start.proximal = options_.strategy.proximal;
   member.attempt = ask;
   member.position = 0;
+  options_.Observer().OnAsk(member.name);
   SendRound(member, number, start, bodies_);
   running_.push_back(std::move(ask));
   return absl::OkStatus();

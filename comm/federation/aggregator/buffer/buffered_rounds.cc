@@ -104,6 +104,7 @@ void BufferedRounds::End(Ask& ask) {
 void BufferedRounds::Close(Ask& ask) {
   ask.Close();
   const Asked& client = ask.client();
+  options_.Observer().OnAskEnd(client.name);
   for (auto& [id, member] : roster_.members()) {
     if (member.attempt.get() != &ask) continue;
     const bool accepted = client.state == Asked::State::kAccepted;
@@ -200,7 +201,6 @@ absl::Status BufferedRounds::RunRound() {
   record.bytes_sent = sent_now - sent;
   record.bytes_received = received_now - received;
   record.buffer = BufferRecordOf(record.clients, too_stale_);
-  options_.Observer().OnAttempt(record.round, record.clients);
   options_.Observer().OnStepEnd(FederationObserver::Step::kUpdates, record.seconds);
   options_.Observer().OnAttemptEnd(record.clients, /*good=*/true);
   return Report(record);

@@ -28,9 +28,13 @@ class FederationObserver {
   // An update came after its round was over, and was dropped.
   virtual void OnLate(const std::string& /*name*/) {}
 
-  // An attempt at a round, from 1: the clients that are asked, and then, what became of them. With
-  // a buffer both come at the end of a round, with the clients whose turns have ended in it.
+  // An attempt at a round, from 1: the clients that are asked, and then, by OnAttemptEnd, what
+  // became of them.
   virtual void OnAttempt(int64_t /*round*/, std::span<const Asked> /*asked*/) {}
+  // In place of OnAttempt with a buffer: a client is asked, and its turn ends, in whatever round.
+  // OnAttemptEnd comes at the end of a round, with the clients whose turns have ended in it.
+  virtual void OnAsk(const std::string& /*name*/) {}
+  virtual void OnAskEnd(const std::string& /*name*/) {}
   // A step of an attempt is done: clients have sent what the aggregator waited for, or enough of
   // it by the deadline. Not called for the step in which an attempt fails.
   enum class Step : uint8_t { kSetUp, kUpdates, kFinish };
