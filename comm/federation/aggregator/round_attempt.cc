@@ -57,7 +57,8 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                        .max_update_norm = options_.max_update_norm,
                        .weighting = terms_.weighting,
                        .robust = options_.robust,
-                       .receive_bytes = options_.receive_bytes},
+                       .receive_bytes = options_.receive_bytes,
+                       .awaits_confirm = true},
                       protector_, job, ValuesOfUpdate(options_.model, terms_.control),
                       state_.parameters, asked, send));
   DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies,
@@ -109,11 +110,16 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::RunAttempt(const std::vector<in
       if (step && attempt->failure().ok()) options_.Observer().OnStepEnd(*step, took.count());
       step = attempt->step();
     }
-    // No sum has the update of one that is gone.
-    if (attempt->over()) DTNN_RETURN_IF_ERROR(roster_.SettleAllowed());
+    // No sum has the update of one that is gone; one that is protected is not even read: from the
+    // next sum, without it, its update would follow.
+    if (attempt->complete()) DTNN_RETURN_IF_ERROR(roster_.SettleAllowed());
     if (changes != roster_.allowed_changes()) {
       changes = roster_.allowed_changes();
       RevokeAsked(*attempt);
+      continue;
+    }
+    if (attempt->complete()) {
+      attempt->Confirm();
       continue;
     }
     for (const Asked& client : attempt->asked()) {
@@ -121,7 +127,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::RunAttempt(const std::vector<in
       const bool used = client.state == Asked::State::kAccepted;
       options_.Warn(
           StrCat("round ", state_.rounds_done + 1, ": client ", client.name,
-                 used ? " does wrong, but its update is used: " : " is left out: ", client.why));
+                 used ? ": its update is used, although " : " is left out: ", client.why));
     }
     if (attempt->over()) return attempt;
     DTNN_RETURN_IF_ERROR(roster_.Turn(attempt->next()));

@@ -116,6 +116,47 @@ TEST_F(IdentityTest, NoSumHasTheUpdateOfOneThatIsTakenOffTheList) {
   }
 }
 
+// Else the aggregator has two sums of a round, whose difference is the update of that client.
+TEST_F(IdentityTest, NoSumWithTheUpdateOfOneThatIsTakenOffTheListIsRead) {
+  struct Sums : FederationObserver {
+    void OnStepEnd(Step step, double) override { read += step == Step::kFinish ? 1 : 0; }
+    int read = 0;
+  } sums;
+  options_.observer = &sums;
+  options_.protection.protection = Protection::kMasked;
+  options_.rounds = 1;
+  // All three are asked together, and two are enough.
+  options_.say = [&](std::string_view line) {
+    Note(line);
+    const std::string now = said();
+    bool all = true;
+    for (const char* client : {"client-0 is there", "client-1 is there", "client-2 is there"}) {
+      all = all && now.find(client) != now.npos;
+    }
+    if (all) options_.min_clients = 2;
+  };
+  threads_.emplace_back([&] {
+    const auto self = Must(FederationClient::Create(OptionsOf(2), Job()));
+    const RoundTask task = Must(self->Next());
+    WriteList({0, 1});
+    Must(self->Submit(Trained(task.parameters, 2), {.samples = SamplesOf(2)}));
+    Note("it has sent its update");
+    EXPECT_FALSE(self->Next().ok());
+  });
+  const Train train = [&](const RoundTask& task, int client) {
+    AwaitSaid("it has sent its update");
+    return Trained(task.parameters, client);
+  };
+  Start(0, train);
+  Start(1, train);
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  ASSERT_EQ(records_.size(), 1u);
+  EXPECT_EQ(records_[0].attempts, 2u) << said();
+  EXPECT_EQ(sums.read, 1);
+  EXPECT_LT(Distance(state_.parameters, Wanted({0, 1}, 1)), 2e-5);
+}
+
 TEST_F(IdentityTest, OneThatIsTakenOffTheListDoesNotGetTheLastParameters) {
   options_.rounds = 1;
   options_.round_done = [&](const RoundRecord&, const FederationState&) {

@@ -137,7 +137,8 @@ absl::Status Attempt::Step(Clock::time_point now, bool late) {
     case Phase::kSetUp:
       return EndSetUp(now);
     case Phase::kUpdates:
-      return EndUpdates(now);
+      complete_ = true;
+      return confirmed_ ? EndUpdates(now) : absl::OkStatus();
     case Phase::kReplies:
       return EndReplies(now);
     case Phase::kAnswers:

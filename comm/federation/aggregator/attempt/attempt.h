@@ -2,7 +2,8 @@
 // the sum. It knows neither connections nor the time; the aggregator tells it both.
 //
 //   set-up    notes of the protocol, until all that are there have replied
-//   updates   until all that are there have reported, or the deadline
+//   updates   until all that are there have reported, or the deadline; then, where its caller wants
+//             that, until Confirm
 //   finish    what removes masks, in a note or two, or decrypts; then done
 //
 // An attempt ends with a sum of at least `quorum` updates, or fails. A client that sends something
@@ -56,6 +57,7 @@ struct AttemptOptions {
   RankWeighting weighting = RankWeighting::kEqual;  // by which clients have their factors
   RobustOptions robust = {};  // of plain updates, where the parameters they began with are known
   uint64_t receive_bytes = uint64_t{1} << 30;
+  bool awaits_confirm = false;  // before it makes a sum
 };
 
 class Attempt : public Inquiry {
@@ -76,8 +78,12 @@ class Attempt : public Inquiry {
   void Take(int position, Frame frame) override;
   void Lose(int position, const std::string& why) override;
   // Its client may no longer take part: nothing that it has sent counts. Where its update is
-  // accepted already the attempt fails, also one that had its sum.
+  // accepted already the attempt fails, also one that had its sum. But a protected sum that
+  // `opened` counts stays: the next attempt's, without that update, would reveal it.
   void Revoke(int position, const std::string& why);
+  // All updates are there, and it waits for Confirm.
+  bool complete() const { return complete_ && !confirmed_ && phase_ == Phase::kUpdates; }
+  void Confirm() { confirmed_ = true; }
   // What time brings; to be called after each of the above, and at next().
   void Advance(Clock::time_point now);
   Clock::time_point next() const { return until_; }
@@ -132,6 +138,7 @@ class Attempt : public Inquiry {
         send_(std::move(send)),
         asked_(std::move(asked)),
         places_(asked_.size()),
+        confirmed_(!options.awaits_confirm),
         receive_places_(ReceivePlaces::Count(options.receive_bytes, values)) {}
 
   UpdateShape shape() const {
@@ -181,6 +188,7 @@ class Attempt : public Inquiry {
   std::unique_ptr<codec::UpdateServer> codec_;
   Phase phase_ = Phase::kSetUp;
   bool begun_ = false;
+  bool complete_ = false, confirmed_ = false;
   int note_ = 0;  // whose replies are awaited
   Clock::time_point now_{};
   ReceivePlaces receive_places_;

@@ -73,7 +73,9 @@ void Attempt::Empty(Place& place) {
 void Attempt::Lose(int position, const std::string& why) {
   Place& place = places_[size_t(position)];
   place.reported = place.gone = true;
-  if (asked_[size_t(position)].state == State::kAccepted && !protocol_->needs_all()) return;
+  const bool has_answered = phase_ == Phase::kAnswers && place.answers == chunks();
+  const bool is_needed = protocol_->needs_all() && !has_answered;
+  if (asked_[size_t(position)].state == State::kAccepted && !is_needed) return;
   LeaveOut(position, why);
 }
 
@@ -82,8 +84,9 @@ void Attempt::Revoke(int position, const std::string& why) {
   Lose(position, why);
   Asked& asked = asked_[size_t(position)];
   if (asked.state != State::kAccepted) return;
-  asked.state = State::kLeftOut;
   asked.why = why;
+  if (opened_) return;
+  asked.state = State::kLeftOut;
   failure_ = FailedPrecondition("the update of client ", asked.name, " must not be used: ", why);
   phase_ = Phase::kFailed;
   Release();

@@ -190,21 +190,76 @@ TEST_F(AttemptTest, NoSumHasTheUpdateOfAClientThatIsRevoked) {
   EXPECT_EQ(std::string(attempt_->failure().message()), wrong);
 }
 
-// Also of one that is hidden: no log may say that its update is used.
+// No log may say that its update is used.
 TEST_F(AttemptTest, NoSumThatIsThereHasTheUpdateOfAClientThatIsRevoked) {
-  for (const Protection protection :
-       {Protection::kNone, Protection::kMasked, Protection::kThreshold}) {
+  Begin(Protection::kNone, 4, 2);
+  SendUpdates(0, 4);
+  ASSERT_EQ(attempt_->failure(), absl::OkStatus());
+  attempt_->Revoke(2, "why");
+  EXPECT_EQ(std::string(attempt_->failure().message()),
+            "the update of client client-2 must not be used: why");
+  EXPECT_THAT(attempt_->average(), IsEmpty());
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(asked(i).state, i == 2 ? Asked::State::kLeftOut : Asked::State::kAccepted) << i;
+  }
+  EXPECT_EQ(asked(2).why, "why");
+}
+
+// The sum of another attempt, of the same updates without its one, would tell it.
+TEST_F(AttemptTest, AProtectedSumThatIsThereStaysWhenAClientIsRevoked) {
+  for (const Protection protection : {Protection::kMasked, Protection::kThreshold}) {
     Begin(protection, 4, 2);
     SendUpdates(0, 4);
-    ASSERT_EQ(attempt_->failure(), absl::OkStatus());
+    ASSERT_EQ(attempt_->opened(), 4);
     attempt_->Revoke(2, "why");
-    EXPECT_EQ(std::string(attempt_->failure().message()),
-              "the update of client client-2 must not be used: why");
-    EXPECT_THAT(attempt_->average(), IsEmpty());
-    for (int i = 0; i < 4; ++i) {
-      EXPECT_EQ(asked(i).state, i == 2 ? Asked::State::kLeftOut : Asked::State::kAccepted) << i;
-    }
+    ExpectMeanOf({0, 1, 2, 3});
     EXPECT_EQ(asked(2).why, "why");
+  }
+}
+
+// What opens the masks of all four is on its way to the aggregator.
+TEST_F(AttemptTest, AMaskedSumThatIsBeingReadStaysWhenAClientIsRevoked) {
+  Begin(Protection::kMasked, 4, 2);
+  for (int i = 0; i < 4; ++i) SendUpdate(i);
+  ASSERT_EQ(attempt_->opened(), 4);
+  ASSERT_FALSE(attempt_->over());
+  attempt_->Revoke(2, "why");
+  skip_ = [](const Note& note) { return note.position == 2; };
+  Deliver();
+  attempt_->Advance(now_);
+  ExpectMeanOf({0, 1, 2, 3});
+}
+
+// Its part of the decryption is there, or else nobody can read the sum.
+TEST_F(AttemptTest, AThresholdSumStaysWhereAClientThatIsRevokedHasGivenItsPart) {
+  for (const bool has_answered : {true, false}) {
+    Begin(Protection::kThreshold, 3, 2);
+    for (int i = 0; i < 3; ++i) SendUpdate(i);
+    ASSERT_EQ(attempt_->opened(), 3);
+    std::deque<Note> others;
+    while (!notes_.empty() && notes_.front().kind == FrameKind::kQuestion) {
+      const Note note = std::move(notes_.front());
+      notes_.pop_front();
+      if (note.position == 1) {
+        if (!has_answered) continue;
+        Send(1, FrameKind::kAnswer, note.index,
+             Must(updates_.at(1)->Answer({kNumber, note.index}, *note.body)));
+      } else {
+        others.push_back(note);
+      }
+    }
+    notes_ = others;
+    attempt_->Revoke(1, "why");
+    attempt_->Advance(now_);
+    if (has_answered) {
+      Deliver();
+      ExpectMeanOf({0, 1, 2});
+    } else {
+      EXPECT_TRUE(attempt_->over());
+      EXPECT_EQ(std::string(attempt_->failure().message()),
+                "client client-1 is missing (why), and threshold keys need all clients of a round");
+    }
+    notes_.clear();
   }
 }
 
