@@ -60,30 +60,46 @@ double At(const std::vector<double>& values, int64_t channel, double none) {
   return values.size() == 1 ? values[0] : values[size_t(channel)];
 }
 
-nlohmann::ordered_json Written(const ImageGeometry& image) {
-  nlohmann::ordered_json written = {{"crop", image.geometry.crop},
-                                    {"resize", image.geometry.resize},
-                                    {"of", image.of_values ? "values" : "bytes"}};
-  if (image.geometry.square) written["square"] = true;
+nlohmann::ordered_json Written(const Geometry& geometry, const char* key,
+                               const nlohmann::ordered_json& value) {
+  nlohmann::ordered_json written = {
+      {"crop", geometry.crop}, {"resize", geometry.resize}, {key, value}};
+  if (geometry.square) written["square"] = true;
   return written;
 }
 
-std::optional<ImageGeometry> ReadGeometry(const json& object) {
-  const auto crop = object.find("crop"), resize = object.find("resize"), of = object.find("of");
-  const auto missing = object.end();
-  if (crop == missing || resize == missing || of == missing || !crop->is_number() ||
-      !resize->is_number_integer() || !of->is_string()) {
+nlohmann::ordered_json Written(const ImageGeometry& image) {
+  auto written = Written(image.geometry, "of", image.of_values ? "values" : "bytes");
+  if (image.side > 0) written["then"] = Written(image.then, "side", image.side);
+  return written;
+}
+
+std::optional<Geometry> ReadGeometry(const json& object) {
+  const auto crop = object.find("crop"), resize = object.find("resize");
+  const auto square = object.find("square"), missing = object.end();
+  if (crop == missing || resize == missing || !crop->is_number() || !resize->is_number_integer() ||
+      (square != missing && !square->is_boolean())) {
     return std::nullopt;
   }
-  const auto square = object.find("square");
-  if (square != missing && !square->is_boolean()) return std::nullopt;
-  const ImageGeometry image = {.geometry = {.square = square != missing && square->get<bool>(),
-                                            .crop = crop->get<double>(),
-                                            .resize = resize->get<int64_t>()},
-                               .of_values = *of == "values"};
-  if (!CheckGeometry(image.geometry).ok() || !(image.of_values || *of == "bytes")) {
-    return std::nullopt;
-  }
+  const Geometry geometry = {.square = square != missing && square->get<bool>(),
+                             .crop = crop->get<double>(),
+                             .resize = resize->get<int64_t>()};
+  return CheckGeometry(geometry).ok() ? std::optional(geometry) : std::nullopt;
+}
+
+std::optional<ImageGeometry> ReadImageGeometry(const json& object) {
+  const std::optional<Geometry> geometry = ReadGeometry(object);
+  const bool of_values = IsText(object, "of", "values");
+  if (!geometry || !(of_values || IsText(object, "of", "bytes"))) return std::nullopt;
+  ImageGeometry image = {.geometry = *geometry, .of_values = of_values};
+  const auto then = object.find("then");
+  if (then == object.end()) return image;
+  const std::optional<Geometry> second = then->is_object() ? ReadGeometry(*then) : std::nullopt;
+  const auto side = then->is_object() ? then->find("side") : then->end();
+  if (!second || side == then->end() || !side->is_number_integer()) return std::nullopt;
+  image.side = side->get<int64_t>();
+  image.then = *second;
+  if (image.side < 1 || image.side > geometry->resize) return std::nullopt;
   return image;
 }
 
@@ -94,8 +110,8 @@ Normalization Whole(const Preprocessing& preprocessing) {
   return Then({.offset = {0}, .scale = {255}}, whole);
 }
 
-std::string Describe(const ImageGeometry& image) {
-  const auto& [square, crop, resize] = image.geometry;
+std::string Describe(const Geometry& geometry) {
+  const auto& [square, crop, resize] = geometry;
   std::string text;
   if (square) StrAppend(&text, ", the square in the middle");
   if (crop != 1) StrAppend(&text, ", ", 100 * crop, " % of each side");
@@ -154,7 +170,7 @@ absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view text, int64_t 
       DTNN_RETURN_IF_ERROR(CheckNormalization(preprocessing.then, channels));
     }
     if (geometry != object.end()) {
-      if (geometry->is_object()) preprocessing.geometry = ReadGeometry(*geometry);
+      if (geometry->is_object()) preprocessing.geometry = ReadImageGeometry(*geometry);
       if (!preprocessing.geometry) return Unknown(text);
     }
     return preprocessing;
@@ -165,6 +181,7 @@ absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view text, int64_t 
 std::optional<Geometry> GeometryToOpenWith(const Preprocessing& preprocessing,
                                            const ImageExtents& sample) {
   if (!preprocessing.geometry) return std::nullopt;
+  if (preprocessing.geometry->side > 0) return preprocessing.geometry->then;
   const Geometry& geometry = preprocessing.geometry->geometry;
   const bool larger =
       geometry.resize > 0 && geometry.resize != std::max(sample.height, sample.width);
@@ -195,7 +212,14 @@ std::string Describe(const Preprocessing& preprocessing) {
   const Normalization& normalization = preprocessing.normalization;
   text += normalization.any() ? Describe(normalization) : ", not normalised";
   if (preprocessing.then.any()) text += ", then" + Describe(preprocessing.then).substr(1);
-  if (preprocessing.geometry) text += Describe(*preprocessing.geometry);
+  if (preprocessing.geometry) {
+    const ImageGeometry& image = *preprocessing.geometry;
+    text += Describe(image.geometry);
+    if (image.side > 0) {
+      StrAppend(&text, ", of the ", image.side, " x ", image.side, " in the middle",
+                Describe(image.then));
+    }
+  }
   return text;
 }
 

@@ -3,7 +3,8 @@
 //
 //   1. geometry: the middle of the image, resized
 //   2. x         bytes, or bytes / 255, in an order of colours
-//   3. value = ((x + offset) * scale + then's offset) * then's scale, per channel
+//   3. value = ((x + offset) * scale + then's offset) * then's scale, per channel; where a data set
+//      has resized its images itself, the geometry of the training options comes between the two
 //
 // Numbers are those that training used, and steps are in its order, so that results are its own bit
 // for bit.
@@ -28,6 +29,10 @@ namespace dtnn {
 struct ImageGeometry {
   Geometry geometry = {};
   bool of_values = false;  // x is resized, not the bytes, which would be rounded
+  // Of a data set whose images went through `geometry` before: of the middle, of `side` x `side`
+  // pixels, the normalised values go through `then`. 0: they do not.
+  int64_t side = 0;
+  Geometry then = {};
   friend bool operator==(const ImageGeometry&, const ImageGeometry&) = default;
 };
 

@@ -43,6 +43,15 @@ TEST(PreprocessingTest, GeometryAndASecondNormalisationComeBackToo) {
     EXPECT_EQ(back.then, told.then);
   }
   EXPECT_EQ(ParsePreprocessing(ToJson({}), 3)->geometry, std::nullopt) << "not told";
+  const ImageGeometry twice = {.geometry = {.crop = 0.75, .resize = 65},
+                               .side = 64,
+                               .then = {.square = true, .crop = 0.5, .resize = 16}};
+  EXPECT_EQ(ParsePreprocessing(ToJson({.geometry = twice}), 3)->geometry, twice);
+  EXPECT_EQ(Describe(Preprocessing{.geometry = twice}),
+            "byte / 255, not normalised, 75 % of each side, resized to 65 x 65, of the 64 x 64 in "
+            "the middle, the square in the middle, 50 % of each side, resized to 16 x 16");
+  EXPECT_FALSE(
+      SamePreprocessing({.geometry = twice}, {.geometry = ImageGeometry{twice.geometry}}, 3));
   const std::string text = R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
       {"square":false,"crop":1,"resize":8,"of":"bytes"}})";
   EXPECT_EQ(ParsePreprocessing(text, 3)->geometry, (ImageGeometry{{.resize = 8}}));
@@ -67,6 +76,19 @@ TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
                                {"crop":1,"resize":1e30,"of":"bytes"}})",
                            R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
                                {"crop":1,"resize":8,"of":"words"}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":1,"resize":8,"of":"bytes","then":1}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":1,"resize":8,"of":"bytes","then":{"crop":1,"resize":8}}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":1,"resize":8,"of":"bytes","then":
+                                {"crop":1,"resize":8,"side":9}}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":1,"resize":8,"of":"bytes","then":
+                                {"crop":1,"resize":8,"side":0}}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":1,"resize":8,"of":"bytes","then":
+                                {"crop":0,"resize":8,"side":8}}})",
                            R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
                                {"square":1,"crop":1,"resize":8,"of":"bytes"}})",
                            R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[]})",
@@ -105,6 +127,8 @@ TEST(PreprocessingTest, DataSetsThatCutTheirOwnSamplesAreOpenedAsTheyAre) {
   EXPECT_EQ(with(whole), whole);
   EXPECT_EQ(with(cropped), cropped);
   EXPECT_EQ(with({.square = true, .crop = 0.75, .resize = 227}), std::nullopt);
+  const ImageGeometry twice = {.geometry = {.resize = 227}, .side = 224, .then = cropped};
+  EXPECT_EQ(GeometryToOpenWith({.geometry = twice}, {112, 112, 3}), cropped);
   EXPECT_EQ(GeometryToOpenWith({}, {224, 224, 3}), std::nullopt) << "not told";
 }
 

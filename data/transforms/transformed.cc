@@ -1,6 +1,7 @@
 #include "data/transforms/transformed.h"
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "tensor/dtype.h"
@@ -29,7 +30,13 @@ class Transformed : public Dataset {
   SampleGroups groups(Split split) const override { return dataset_->groups(split); }
   Preprocessing preprocessing() const override {
     Preprocessing preprocessing = dataset_->preprocessing();
-    preprocessing.geometry = {geometry_, /*of_values=*/true};
+    std::optional<ImageGeometry>& image = preprocessing.geometry;
+    if (image && image->geometry.resize > 0) {
+      image->side = dataset_->sample().height;
+      image->then = geometry_;
+    } else {
+      image = ImageGeometry{geometry_, /*of_values=*/true};
+    }
     return preprocessing;
   }
   std::vector<int32_t> labels(Split split) const override { return dataset_->labels(split); }

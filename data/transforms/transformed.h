@@ -14,8 +14,9 @@
 namespace dtnn {
 
 // `dataset` itself where the geometry changes nothing. All but the samples, their pixels' classes
-// and their extents is as in `dataset`. Scratch memory of one sample stays with each thread that
-// reads. InvalidArgument for a geometry out of range.
+// and their extents is as in `dataset`; where that has resized the images of its files itself, the
+// preprocessing is what both do, one after the other. Scratch memory of one sample stays with each
+// thread that reads. InvalidArgument for a geometry out of range.
 absl::StatusOr<std::shared_ptr<const Dataset>> Transform(std::shared_ptr<const Dataset> dataset,
                                                          const Geometry& geometry);
 

@@ -64,16 +64,19 @@ absl::StatusOr<ImageInput> ImageInput::Create(const Preprocessing& preprocessing
 }
 
 ImageInput::Placement ImageInput::PlacementOf(const ImageExtents& image) const {
-  const Geometry geometry = GeometryOf(preprocessing_).geometry;
+  const auto [geometry, of_values, side, then] = GeometryOf(preprocessing_);
+  const ImageExtents whole = side > 0 ? ImageExtents{side, side, sample_.channels} : sample_;
   Placement placement = {.window = CentralCrop(geometry, image),
                          .height = geometry.resize,
                          .width = geometry.resize,
                          .middle = {}};
-  if (geometry.resize < sample_.height || geometry.resize < sample_.width) {
-    placement.height = sample_.height;
-    placement.width = sample_.width;
+  if (geometry.resize < whole.height || geometry.resize < whole.width) {
+    placement.height = whole.height;
+    placement.width = whole.width;
   }
-  placement.middle = Middle({placement.height, placement.width, sample_.channels}, sample_);
+  const Window middle = Middle({placement.height, placement.width, whole.channels}, whole);
+  const Window kept = CentralCrop(then, whole);
+  placement.middle = {middle.top + kept.top, middle.left + kept.left, kept.height, kept.width};
   return placement;
 }
 
@@ -88,18 +91,26 @@ void ImageInput::Write(const Image& image, T* to) const {
   if (bgr && sample_.channels == 3) {
     for (size_t at = 0; at < pixels.size(); at += 3) std::swap(pixels[at], pixels[at + 2]);
   }
-  const std::span<T> values(to, size_t(sample_.height * sample_.width * sample_.channels));
+  const ImageExtents kept = {placement.middle.height, placement.middle.width, sample_.channels};
+  const std::span<T> sample(to, size_t(sample_.height * sample_.width * sample_.channels));
+  std::vector<T> unsized(kept == sample_ ? 0 : size_t(kept.height * kept.width * kept.channels));
+  const std::span<T> values = kept == sample_ ? sample : std::span<T>(unsized);
   if (shown.of_values) {
     std::vector<T> whole(pixels.size());
     ConvertImage(pixels, TensorFormat::kNHWC, image.extents, format_, std::span<T>(whole), scale);
-    std::ranges::copy(Place(std::span<const T>(whole), image.extents, format_, placement), to);
+    std::ranges::copy(Place(std::span<const T>(whole), image.extents, format_, placement),
+                      values.begin());
   } else {
     const std::vector<uint8_t> placed =
         Place(std::span<const uint8_t>(pixels), image.extents, TensorFormat::kNHWC, placement);
-    ConvertImage(placed, TensorFormat::kNHWC, sample_, format_, values, scale);
+    ConvertImage(placed, TensorFormat::kNHWC, kept, format_, values, scale);
   }
-  Normalize(preprocessing_.normalization, sample_, format_, values);
-  Normalize(preprocessing_.then, sample_, format_, values);
+  Normalize(preprocessing_.normalization, kept, format_, values);
+  if (kept != sample_) {
+    ResizeBilinear(std::span<const T>(unsized), kept, format_, {0, 0, kept.height, kept.width},
+                   sample_.height, sample_.width, sample);
+  }
+  Normalize(preprocessing_.then, sample_, format_, sample);
 }
 
 absl::Status ImageInput::Convert(const Image& image, const Tensor& x, int64_t row) const {

@@ -28,7 +28,7 @@ class ImageInput {
                                            const ImageExtents& sample, TensorFormat format);
 
   // The part of an image that becomes a sample: `window` of it, resized to height x width, and of
-  // that `middle`, which is as large as a sample.
+  // that `middle`, which is as large as a sample unless the data set's values were resized.
   struct Placement {
     Window window;
     int64_t height = 0, width = 0;

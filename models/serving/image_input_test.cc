@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "data/datasets/folder.h"
+#include "data/datasets/imagenet/imagenet.h"
 #include "data/datasets/imagenet/imagenet_npz.h"
 #include "data/datasets/imagenet/imagenet_shard.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "data/transforms/transformed.h"
 #include "gtest/gtest.h"
+#include "tensor/text/str_cat.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -105,6 +107,15 @@ TEST_F(ImageInputTest, ImagenetsFilesAreShownAsInTraining) {
   const std::string image = testing::WriteFile(root_, "image.jpg", jpeg);
   for (const bool whole : {false, true}) {
     ExpectAsTrained(**OpenImagenetNpz({.train = root_, .whole = whole}), image);
+    // Cropped and resized once more: the middle of what the files have.
+    for (const Geometry& geometry :
+         {Geometry{.crop = 0.6}, Geometry{.square = true, .crop = 0.5}, Geometry{.resize = 64},
+          Geometry{.resize = 227}, Geometry{.crop = 0.6, .resize = 33},
+          Geometry{.crop = 0.5, .resize = 112}, Geometry{.crop = 0.9, .resize = 300}}) {
+      SCOPED_TRACE(StrCat(whole, " ", geometry.crop, " ", geometry.resize));
+      ExpectAsTrained(**OpenImagenet({.train = root_, .geometry = geometry, .whole = whole}),
+                      image);
+    }
   }
 }
 

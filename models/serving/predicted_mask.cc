@@ -88,7 +88,6 @@ absl::StatusOr<Image> PredictedMask(const Predictor& predictor, const Tensor& ou
                                     const ImageExtents& extents) {
   const Graph& graph = predictor.model().graph;
   const ImageExtents output = ExtentsOf(graph.output_shape(), graph.format());
-  const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
   DTNN_ASSIGN_OR_RETURN(const ImageInput* const input, predictor.images());
   const ImageInput::Placement placement = input->PlacementOf(extents);
   try {
@@ -99,8 +98,8 @@ absl::StatusOr<Image> PredictedMask(const Predictor& predictor, const Tensor& ou
                                 output, graph.format());
                           }));
     Image shown = NewMask(placement.height, placement.width);
-    Put(Resized(classes, sample.height, sample.width), placement.middle.top, placement.middle.left,
-        shown);
+    const Window& middle = placement.middle;
+    Put(Resized(classes, middle.height, middle.width), middle.top, middle.left, shown);
     Image mask = NewMask(extents.height, extents.width);
     const Window& window = placement.window;
     Put(Resized(shown, window.height, window.width), window.top, window.left, mask);
