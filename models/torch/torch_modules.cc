@@ -61,14 +61,15 @@ std::vector<Key> KeysOf(const std::string& name, bool has_stages) {
   return keys;
 }
 
-// Whether the names tell which of two modules runs first: both are torchvision's, or differ by a
-// number.
+// Whether the names tell which of two modules runs first: by torchvision's words, or by numbers
+// after the same words.
 bool OrderIsKnown(const std::vector<Key>& left, const std::vector<Key>& right) {
   for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     if (left[i] == right[i]) continue;
     if (left[i].place != right[i].place) return true;
-    if (left[i].pieces.empty() || right[i].pieces.empty()) return false;
-    return left[i].pieces[0].first == right[i].pieces[0].first;
+    const auto [l, r] = std::ranges::mismatch(left[i].pieces, right[i].pieces);
+    return l != left[i].pieces.end() && r != right[i].pieces.end() && l->first == r->first &&
+           l->second >= 0 && r->second >= 0;
   }
   return true;
 }

@@ -164,6 +164,11 @@ TEST_F(TorchWeightsTest, NamesThatDoNotTellTheOrderAreRefused) {
   EXPECT_EQ(fill("conv5", "stage4.0", true), 2) << "of ShuffleNetV2";
   EXPECT_EQ(fill("up1", "conv5", true), 0);
   EXPECT_EQ(fill("head", "body", true), 0);
+  EXPECT_EQ(fill("block1head", "block1body", true), 0);
+  EXPECT_EQ(fill("block1-head2", "block1-body1", true), 0);
+  EXPECT_EQ(fill("block1out", "block1", true), 0);
+  EXPECT_EQ(fill("block", "block1", true), 0) << "bn comes after bn1, norm before norm1";
+  EXPECT_EQ(fill("block1-head2", "block1-head1", true), 2);
   EXPECT_EQ(fill("", "visual", true), 0) << "a parameter outside all modules";
   EXPECT_EQ(fill("a..x", "a.1.x", true), 0);
   EXPECT_EQ(fill("head", "body", false), 1);
