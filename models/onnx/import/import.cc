@@ -8,6 +8,7 @@
 #include "layers/activation.h"
 #include "layers/softmax.h"
 #include "models/onnx/import/graph.h"
+#include "models/onnx/import/network_maker.h"
 #include "models/onnx/import/operators.h"
 #include "models/parameters/weights.h"
 #include "models/plan/fusion.h"
@@ -55,6 +56,25 @@ absl::Status ReadMetadata(const onnx::ModelProto& onnx, SavedModel& model) {
     DTNN_ASSIGN_OR_RETURN(model.quantization, at(kQuantizationTag, ParseQuantization(*text)));
   }
   return absl::OkStatus();
+}
+
+// Whether the ranges in the metadata, which name layers by number, are those of the model's layers:
+// not where another program has changed the file since.
+absl::Status CheckRanges(const SavedModel& model) {
+  const QuantizationRecord& record = *model.quantization;
+  std::set<int> ids;
+  for (const Node& node : model.graph.nodes()) {
+    ids.insert(node.id);
+    if (NumberOf(node.name).value_or(node.id) != node.id) {
+      return InvalidArgument("layer ", node.id, " is called ", Quoted(node.name));
+    }
+  }
+  for (const auto& [id, range] : record.ranges) {
+    if (!ids.contains(id)) return InvalidArgument("there is no layer ", id);
+  }
+  const std::vector<Fusion> fusions =
+      FindFusions(model.graph, model.description.fusions, /*additions=*/true);
+  return ChooseInt8Types(model.graph, fusions, record.choice()).status();
 }
 
 // The ranges that the file has around its layers, for inference in 8 bits of NHWC images.
@@ -131,6 +151,15 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& onnx, std::string_v
                                     TextOf(state.normalization),
                                     ", which is a part of the preprocessing of images now. Arrays "
                                     "that are given to the model must have it."));
+  }
+  if (imported.model.quantization) {
+    if (const absl::Status status = CheckRanges(imported.model); !status.ok()) {
+      imported.model.quantization.reset();
+      imported.notes.push_back(
+          StrCat("The ranges in the file's metadata are dropped, since they are of other layers: ",
+                 status.message(),
+                 state.products_of_bytes.empty() ? "; the program quantize finds new ones" : ""));
+    }
   }
   for (std::string& note : state.notes) imported.notes.push_back(std::move(note));
   if (!imported.model.quantization && !state.products_of_bytes.empty()) {

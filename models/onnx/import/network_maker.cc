@@ -27,14 +27,6 @@ std::string Cleaned(std::string_view wanted) {
   return name;
 }
 
-// The number that a name begins with, as in "5_FC".
-std::optional<int> NumberOf(const std::string& name) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc() || end == name.data() + name.size() || *end != '_') return std::nullopt;
-  return number;
-}
-
 // Whether no element of what the layer makes is below 0, given whether that is so of all its
 // inputs. False where that is not simple to know.
 bool MakesNoneNegative(const Layer& layer, bool of_inputs) {
@@ -69,6 +61,13 @@ bool MakesNoneNegative(const Layer& layer, bool of_inputs) {
 }
 
 }  // namespace
+
+std::optional<int> NumberOf(const std::string& name) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end == name.data() + name.size() || *end != '_') return std::nullopt;
+  return number;
+}
 
 std::string NetworkMaker::NewName(std::string_view wanted, const Layer& layer) {
   std::string name = Cleaned(wanted);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -68,6 +69,9 @@ struct ImportedValue {
     return pads == ImagePads() && unfinished == Unfinished::kNothing && axes.empty() && factor == 1;
   }
 };
+
+// The number that a layer's name begins with, as in "5_FC".
+std::optional<int> NumberOf(const std::string& name);
 
 class NetworkMaker {
  public:

@@ -29,6 +29,8 @@
 namespace dtnn {
 namespace {
 
+using ::testing::HasSubstr;
+
 class RoundTripTest : public ::testing::Test {
  protected:
   // Other values in biases and statistics than those of a new network.
@@ -227,6 +229,43 @@ TEST_F(RoundTripTest, RangesForEightBitsAreThoseOfTheSameLayers) {
                answers = testing::Answers(imported->model, *imported->store, *host_, path, x, true);
     ASSERT_EQ(expected.size(), answers.size());
     for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(expected[i], answers[i], 0.02) << i;
+  }
+}
+
+// Another program may take layers out of a file, and keeps the metadata as they are.
+TEST_F(RoundTripTest, RangesAreDroppedWhereLayersHaveOtherNumbers) {
+  for (const int64_t gone : {2, 6}) {  // a Relu in the middle; the last layer
+    for (const bool int8 : {false, true}) {
+      SCOPED_TRACE(StrCat(gone, " ", int8));
+      GraphBuilder b("net", TensorFormat::kNHWC);
+      b.Input({9, 8, 3}).Conv2d(8).Relu().Conv2d(8).Flatten().Fc(4).Softmax();
+      SavedModel model = {.graph = *b.Build()};
+      Renew(model);
+      const Tensor x = testing::CountedSamples(model.graph, 40, /*channels_first=*/false);
+      const auto quantized = Quantize(model.graph, *store_, *host_, x, model.preprocessing);
+      ASSERT_TRUE(quantized.ok()) << quantized.status();
+      model.quantization = quantized->record;
+      auto exported = ExportModel(model, *store_, *host_, {.int8 = int8});
+      ASSERT_TRUE(exported.ok()) << exported.status();
+      // Each node is a layer, or a step of one that computes the same without it.
+      const std::string name = model.graph.nodes()[size_t(gone)].name;
+      for (auto& node : *exported->mutable_graph()->mutable_node()) {
+        if (node.name() == name) {
+          node.set_op_type("Identity");
+          node.clear_attribute();
+        }
+      }
+      const auto imported = ImportModel(*exported, "net.onnx", *host_);
+      ASSERT_TRUE(imported.ok()) << imported.status();
+      ASSERT_EQ(imported->model.graph.nodes().size(), model.graph.nodes().size() - 1);
+      EXPECT_THAT(imported->notes,
+                  ::testing::Contains(HasSubstr("ranges in the file's metadata are dropped")));
+      // Those around the layers are theirs.
+      ASSERT_EQ(imported->model.quantization.has_value(), int8);
+      if (int8) {
+        EXPECT_EQ(imported->model.quantization->method, kRangesOfOnnx);
+      }
+    }
   }
 }
 
