@@ -139,7 +139,13 @@ class CallbacksTest(unittest.TestCase):
             run = begin([lambda epoch, metrics: run.stop()], **options)
             return weakref.ref(run)
 
-        for make in (stopped, unused):
+        def logged(**options):
+            runs = []
+            run = begin([], log=lambda line: runs, **options)
+            runs.append(run)
+            return weakref.ref(run)
+
+        for make in (stopped, unused, logged):
             with tempfile.TemporaryDirectory() as folder:
                 alive = make(checkpoint_dir=folder)
                 gc.collect()

@@ -40,15 +40,15 @@ class PythonRun : public UsesRanks {
   PythonRun(const Keywords& keywords, const std::string& model_file, const Layers* network,
             const SharedDataset* dataset, RunHooks::Functions hooks, py::object print,
             py::object warn, bool stop_on_signal)
-      : hooks_(std::move(hooks)), stop_on_signal_(stop_on_signal) {
+      : hooks_(std::move(hooks)), print_(Kept(std::move(print))), stop_on_signal_(stop_on_signal) {
     // Warnings wait until the run is made, since those of Python may be exceptions.
     const auto found = std::make_shared<std::optional<std::vector<std::string>>>(std::in_place);
-    const auto tell = [found, later = Sink(warn)](std::string_view line) {
+    const auto tell = [found, later = Sink(Kept(warn))](std::string_view line) {
       if (*found) return (*found)->emplace_back(line), void();
       later(line);
     };
     RunObjects objects = {.callbacks = {&hooks_},
-                          .sinks = {.print = Sink(print), .warn = tell},
+                          .sinks = {.print = Sink(print_), .warn = tell},
                           .stop_on_signal = stop_on_signal};
     if (dataset != nullptr) objects.dataset = dataset->data;
     if (network != nullptr) {
@@ -206,7 +206,15 @@ class PythonRun : public UsesRanks {
     CheckOpen();
     return {run_->shared_dataset()};
   }
-  RunHooks& hooks() { return hooks_; }
+  // For Python's collector of cycles, which finds no run that computes.
+  int Visit(visitproc visit, void* arg) const {
+    Py_VISIT(print_->ptr());
+    return hooks_.Visit(visit, arg);
+  }
+  void Forget() {
+    LetGoOfPrint();
+    hooks_.Forget();
+  }
   void StopRun() override { hooks_.Stop(); }
   void DropRun() override {
     const py::object self = py::cast(this);  // which another thread may let go of meanwhile
@@ -285,8 +293,11 @@ class PythonRun : public UsesRanks {
       const py::gil_scoped_release released;
       run = nullptr;
     }
+    LetGoOfPrint();
     busy_ = busy;
   }
+  // What then runs in Python finds None.
+  void LetGoOfPrint() { const py::object last = std::exchange(*print_, py::none()); }
   [[noreturn]] static void Busy() {
     throw StatusError{FailedPrecondition(
         "this run is busy: it trains or tests in another thread, or calls this callback")};
@@ -307,6 +318,7 @@ class PythonRun : public UsesRanks {
   int64_t OutputsPerSample() const { return run_->graph().output_shape().NumElements(); }
 
   RunHooks hooks_;  // which the run calls, until it ends
+  const std::shared_ptr<py::object> print_;
   std::unique_ptr<Run> run_;
   const bool stop_on_signal_;
   std::string name_ = {};           // of its network
@@ -320,14 +332,14 @@ PythonRun* MadeRun(PyObject* self) {
   return holder.holder_constructed() ? holder.value_ptr<PythonRun>() : nullptr;
 }
 
-// A callback may refer to its run, and Python's collector then has to see both.
+// A callback, or what logs, may refer to its run, and Python's collector then has to see both.
 void FindCycles(PyHeapTypeObject* heap_type) {
   PyTypeObject& type = heap_type->ht_type;
   type.tp_flags |= Py_TPFLAGS_HAVE_GC;
   type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     PythonRun* const run = MadeRun(self);
-    return run == nullptr ? 0 : run->hooks().Visit(visit, arg);
+    return run == nullptr ? 0 : run->Visit(visit, arg);
   };
   // Others may collect while a run ends without the GIL.
   type.tp_dealloc = [](PyObject* self) {
@@ -335,7 +347,7 @@ void FindCycles(PyHeapTypeObject* heap_type) {
     py::detail::pybind11_object_dealloc(self);
   };
   type.tp_clear = [](PyObject* self) {
-    if (PythonRun* const run = MadeRun(self)) run->hooks().Forget();
+    if (PythonRun* const run = MadeRun(self)) run->Forget();
     return 0;
   };
 }

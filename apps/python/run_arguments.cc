@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "apps/flags/option_table.h"
 #include "apps/python/errors.h"
@@ -14,18 +15,22 @@
 namespace dtnn::python {
 namespace py = pybind11;
 
-std::function<void(std::string_view)> Sink(const py::object& function) {
-  if (function.is_none()) return {};
-  // Copied and dropped without the GIL.
-  const std::shared_ptr<PyObject> kept(py::object(function).release().ptr(), [](PyObject* object) {
+std::shared_ptr<py::object> Kept(py::object function) {
+  return {new py::object(std::move(function)), [](const py::object* object) {
+            const py::gil_scoped_acquire held;
+            delete object;
+          }};
+}
+
+std::function<void(std::string_view)> Sink(std::shared_ptr<const py::object> function) {
+  if (function->is_none()) return {};
+  return [function = std::move(function)](std::string_view text) {
     const py::gil_scoped_acquire held;
-    Py_DECREF(object);
-  });
-  return [kept](std::string_view text) {
-    const py::gil_scoped_acquire held;
+    const py::object called = *function;
+    if (called.is_none()) return;
     while (text.ends_with('\n')) text.remove_suffix(1);
     try {
-      py::handle(kept.get())(Text(NameKeywords(text)));
+      called(Text(NameKeywords(text)));
     } catch (py::error_already_set& error) {
       if (error.matches(PyExc_KeyboardInterrupt)) return PyErr_SetInterrupt();  // once more
       error.discard_as_unraisable("dtnn.Run: a function for messages");

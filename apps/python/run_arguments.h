@@ -7,6 +7,7 @@
 #include <pybind11/pybind11.h>
 
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "apps/flags/options.h"
@@ -14,8 +15,12 @@
 
 namespace dtnn::python {
 
-// Lines for a function of Python, from whichever thread. What it raises is reported, not raised.
-std::function<void(std::string_view)> Sink(const pybind11::object& function);
+// A function of Python, or None, that the last owner drops with the GIL.
+std::shared_ptr<pybind11::object> Kept(pybind11::object function);
+
+// Lines for a function of Python, from whichever thread; none once it has become None. What it
+// raises is reported, not raised.
+std::function<void(std::string_view)> Sink(std::shared_ptr<const pybind11::object> function);
 
 // `ranks` for a run on several of them; null for one that trains alone.
 Communicator* RanksOf(const dtnn::Options& options, Communicator* ranks);

@@ -47,7 +47,7 @@ class RunHooks : public Callback {
   bool calling() const { return calling_; }
   // From any thread: a pass ends after its batch, and the call that computes it raises.
   void Stop() { stop_ = true; }
-  // For Python's collector of cycles, which finds no run that computes.
+  // For Python's collector of cycles.
   int Visit(visitproc visit, void* arg) const;
   void Forget() { functions_ = {}; }
   // Raises what a hook, a handler of a signal or Stop has raised.
