@@ -3,8 +3,8 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/program/image_flags.h"
 #include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
 
@@ -94,12 +94,8 @@ std::vector<OptionSpec> OptionsOf(AggregatorFlags& flags) {
       LikeLauncher("dataset", &run.data.name,
                    "data set whose shape and classes the clients' samples have; if not given, the "
                    "model's own"),
-      {.name = "input-shape",
-       .type = kInts,
-       .help = "size of the clients' samples, if --dataset does not say it",
-       .unit = "channels,height,width",
-       .range = kSideRange,
-       .field = &flags.input_shape},
+      InputShapeOption(flags.input_shape,
+                       "size of the clients' samples, if --dataset does not say it"),
       {.name = "num-classes",
        .type = kInt,
        .help = "classes of the clients' data, or values per sample, where --dataset does not say "
@@ -107,12 +103,11 @@ std::vector<OptionSpec> OptionsOf(AggregatorFlags& flags) {
        .unit = "classes",
        .range = kClasses,
        .field = &flags.num_classes},
-      {.name = "class-names",
-       .type = kPath,
-       .help = "file with a class name per line, or the folder of --dataset=folder: clients match "
-               "their classes by name, and may lack some; if not given, as the file of "
-               "--weights-and-bias-filename says",
-       .field = &flags.class_names},
+      ClassNamesOption(
+          flags.class_names,
+          "file with a class name per line, or the folder of --dataset=folder: clients match their "
+          "classes by name, and may lack some; if not given, as the file of "
+          "--weights-and-bias-filename says"),
       LikeLauncher("dataset-path", &run.data.path,
                    "data of the aggregator's own, on whose test split it tests the parameters of "
                    "rounds; clients have theirs"),

@@ -1,15 +1,12 @@
 #include "apps/conversion/import_flags.h"
 
-#include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
+#include "apps/program/image_flags.h"
 
 namespace dtnn {
 
 std::vector<OptionSpec> OptionsOf(ImportFlags& options) {
   using enum OptionType;
-  constexpr Range kShare = {.low = 0, .high = 1};
-  constexpr Range kNumber = {.low = -1e30, .high = 1e30};
-  constexpr Range kDeviation = {.low = 1e-30, .high = 1e30};
   return {
       LikeLauncher("model", &options.model,
                    "network that weights are for: its name, or a model's file (.safetensors, .npz) "
@@ -23,41 +20,23 @@ std::vector<OptionSpec> OptionsOf(ImportFlags& options) {
                "logits, without the softmax by which predict gives probabilities of classes",
        .words = "none,softmax,sigmoid",
        .field = &options.final_activation},
-      {.name = "class-names",
-       .type = kPath,
-       .help = "file with a class name per line, in the order of the outputs",
-       .field = &options.class_names},
-      {.name = "mean",
-       .type = kReals,
-       .help = "mean of the training data, of byte / 255: one number, or one per channel",
-       .range = kNumber,
-       .field = &options.mean},
-      {.name = "std",
-       .type = kReals,
-       .help = "standard deviation of the training data: one number, or one per channel",
-       .range = kDeviation,
-       .field = &options.std},
+      ClassNamesOption(options.class_names,
+                       "file with a class name per line, in the order of the outputs"),
+      MeanOption(options.mean),
+      StdOption(options.std),
       {.name = "square",
        .type = kBool,
        .help =
            "the network was shown the largest square in the middle of an image; otherwise all of "
            "it is stretched to the network's input",
        .field = &options.square},
-      {.name = "crop",
-       .type = kReal,
-       .help =
-           "fraction of each side that it was shown, in the middle; with --square 0.875 is "
-           "nearly torchvision's Resize(256), CenterCrop(224); 0: all of it, or as the file says",
-       .unit = "fraction",
-       .range = kShare,
-       .field = &options.crop},
-      {.name = "input-shape",
-       .type = kInts,
-       .help = "size of the network's input, channels, height and width in this order, for a file "
-               "that does not tell it",
-       .unit = "channels,height,width",
-       .range = kSideRange,
-       .field = &options.input_shape},
+      CropOption(
+          options.crop,
+          "fraction of each side that it was shown, in the middle; with --square 0.875 is nearly "
+          "torchvision's Resize(256), CenterCrop(224); 0: all of it, or as the file says"),
+      InputShapeOption(options.input_shape,
+                       "size of the network's input, channels, height and width in this order, "
+                       "for a file that does not tell it"),
       {.name = "output",
        .type = kText,
        .help = "name of the output that the network is to have, of a file with several",

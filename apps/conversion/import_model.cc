@@ -1,11 +1,11 @@
 #include "apps/conversion/import_model.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "apps/conversion/import_weights.h"
+#include "apps/program/image_flags.h"
 #include "apps/program/image_paths.h"
 #include "apps/program/other_file.h"
 #include "comm/ranks/job/exit_code.h"
@@ -26,17 +26,7 @@ namespace {
 // (x - mean) / std of byte / 255, after what the file itself says.
 absl::Status AddNormalization(const ImportFlags& flags, SavedModel& model) {
   if (flags.mean.empty() && flags.std.empty()) return absl::OkStatus();
-  const size_t count = std::max(flags.mean.size(), flags.std.size());
-  for (const auto* numbers : {&flags.mean, &flags.std}) {
-    if (numbers->size() <= 1 || numbers->size() == count) continue;
-    return UsageError("--mean, --std: have ", flags.mean.size(), " and ", flags.std.size(),
-                      " numbers; expected one, or one per channel");
-  }
-  Normalization added = {std::vector<double>(count, 0), std::vector<double>(count, 1)};
-  for (size_t i = 0; i < count; ++i) {
-    if (!flags.mean.empty()) added.offset[i] = -flags.mean[flags.mean.size() == 1 ? 0 : i];
-    if (!flags.std.empty()) added.scale[i] = 1 / flags.std[flags.std.size() == 1 ? 0 : i];
-  }
+  DTNN_ASSIGN_OR_RETURN(const Normalization added, NormalizationOf(flags.mean, flags.std));
   const int64_t channels = ExtentsOf(model.graph.input_shape(), model.graph.format()).channels;
   if (const absl::Status status = CheckNormalization(added, channels); !status.ok()) {
     return UsageError("--mean, --std: ", status.message());

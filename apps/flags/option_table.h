@@ -41,7 +41,6 @@ std::string_view LossWords();
 // Numbers that several programs take.
 inline constexpr Range kCountFrom0 = {.low = 0, .high = 1e9};
 inline constexpr Range kCountFrom1 = {.low = 1, .high = 1e9};
-inline constexpr Range kSideRange = {.low = 1, .high = 65536};  // of an image
 
 }  // namespace dtnn
 

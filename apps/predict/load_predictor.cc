@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "apps/flags/options.h"
 #include "apps/printing/name_lists.h"
+#include "apps/program/image_flags.h"
 #include "apps/program/image_paths.h"
 #include "apps/program/other_file.h"
 #include "comm/ranks/job/exit_code.h"
@@ -33,12 +34,8 @@ absl::StatusOr<Normalization> MakeNormalization(const PredictOptions& options, i
   Normalization result;
   if (options.normalize) {
     result = {.offset = options.normalize_offset, .scale = options.normalize_scale};
-  } else if (!options.mean.empty() || !options.std.empty()) {
-    result = {.offset = options.mean, .scale = options.std};
-    if (result.offset.empty()) result.offset.assign(result.scale.size(), 0);
-    if (result.scale.empty()) result.scale.assign(result.offset.size(), 1);
-    for (double& offset : result.offset) offset = -offset;
-    for (double& scale : result.scale) scale = 1 / scale;
+  } else {
+    DTNN_ASSIGN_OR_RETURN(result, NormalizationOf(options.mean, options.std));
   }
   const absl::Status status = CheckNormalization(result, channels);
   if (!status.ok()) {

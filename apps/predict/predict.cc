@@ -10,6 +10,7 @@
 #include "apps/help/tool_help.h"
 #include "apps/predict/run.h"
 #include "apps/printing/name_lists.h"
+#include "apps/program/image_flags.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "tensor/status_macros.h"
@@ -35,9 +36,6 @@ constexpr ProgramText kProgramText = {
 
 std::vector<OptionSpec> Flags(PredictOptions& options) {
   using enum OptionType;
-  constexpr Range kShare = {.low = 0, .high = 1};
-  constexpr Range kNumber = {.low = -1e30, .high = 1e30};
-  constexpr Range kDeviation = {.low = 1e-30, .high = 1e30};
   return {
       {.name = "model-file",
        .type = kPath,
@@ -60,42 +58,21 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
           "dataset", &options.dataset,
           "data set that the network was trained on, for a file that does not contain its network: "
           "image size and classes"),
-      {.name = "input-shape",
-       .type = kInts,
-       .help = "size of the network's input, for a file that does not contain its network",
-       .unit = "channels,height,width",
-       .range = kSideRange,
-       .field = &options.input_shape},
-      {.name = "class-names",
-       .type = kPath,
-       .help =
-           "file with a class name per line, or the folder of --dataset=folder, for a file that "
-           "does not name its classes",
-       .field = &options.class_names},
-      {.name = "crop",
-       .type = kReal,
-       .help =
-           "fraction of each side that is kept, in the middle of the image; 1: all of it; 0: as in "
-           "training",
-       .unit = "fraction",
-       .range = kShare,
-       .field = &options.crop},
+      InputShapeOption(options.input_shape,
+                       "size of the network's input, for a file that does not contain its network"),
+      ClassNamesOption(
+          options.class_names,
+          "file with a class name per line, or the folder of --dataset=folder, for a file that "
+          "does not name its classes"),
+      CropOption(options.crop,
+                 "fraction of each side that is kept, in the middle of the image; 1: all of it; 0: "
+                 "as in training"),
       LikeLauncher("normalize", &options.normalize,
                    "(x + --normalize-offset) * --normalize-scale for every value x of an image"),
       LikeLauncher("normalize-offset", &options.normalize_offset),
       LikeLauncher("normalize-scale", &options.normalize_scale),
-      {.name = "mean",
-       .type = kReals,
-       .help = "mean of the training data, pixels being 0 to 1: one, or one per channel",
-       .unit = "value,...",
-       .range = kNumber,
-       .field = &options.mean},
-      {.name = "std",
-       .type = kReals,
-       .help = "standard deviation of the training data: one, or one per channel",
-       .unit = "value,...",
-       .range = kDeviation,
-       .field = &options.std},
+      MeanOption(options.mean),
+      StdOption(options.std),
       {.name = "format",
        .type = kWord,
        .help = "format of the output",

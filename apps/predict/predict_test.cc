@@ -272,6 +272,15 @@ TEST_F(PredictTest, TheFileSaysHowImagesWereNormalised) {
   EXPECT_EQ(applied.out, repeated.out);
   EXPECT_EQ(applied.errors, "");
   options.mean = {0.5};
+  options.std = {0.25, 0.125};
+  EXPECT_EQ(Ask(options, files).status,
+            UsageError("--mean, --std or --normalize: normalisation with 2 offsets and 2 scales; "
+                       "expected one each, or 3, one per channel"));
+  options.mean = {0.5, 0.25, 0.125};
+  EXPECT_EQ(Ask(options, files).status,
+            UsageError("--mean, --std: have 3 and 2 numbers; expected one, or one per channel"));
+  options.mean = {0.5};
+  options.std = {};
   const testing::Answer other = Ask(options, files);
   EXPECT_NE(other.out, repeated.out) << "flags count";
   EXPECT_THAT(other.errors, HasSubstr("predict: warning: " + weights_ +
