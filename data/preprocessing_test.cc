@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -47,6 +48,13 @@ TEST(PreprocessingTest, GeometryAndASecondNormalisationComeBackToo) {
                                .side = 64,
                                .then = {.square = true, .crop = 0.5, .resize = 16}};
   EXPECT_EQ(ParsePreprocessing(ToJson({.geometry = twice}), 3)->geometry, twice);
+  // Compared as text where a model was quantized.
+  const ImageGeometry shards = {.geometry = {.square = true, .crop = 0.5, .resize = 227},
+                                .side = 224,
+                                .then = {.resize = 64}};
+  EXPECT_THAT(ToJson({.geometry = shards}),
+              ::testing::EndsWith(R"("geometry":{"crop":0.5,"resize":227,"of":"bytes",)"
+                                  R"("square":true,"then":{"crop":1.0,"resize":64,"side":224}}})"));
   EXPECT_EQ(Describe(Preprocessing{.geometry = twice}),
             "byte / 255, not normalised, 75 % of each side, resized to 65 x 65, of the 64 x 64 in "
             "the middle, the square in the middle, 50 % of each side, resized to 16 x 16");
