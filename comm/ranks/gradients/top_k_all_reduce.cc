@@ -26,6 +26,28 @@ absl::StatusOr<Tensor> Message(int64_t entries) {
   return Tensor::Allocate(Device::Cpu(), DType::kUint8, Shape{entries * int64_t(kEntryBytes)});
 }
 
+// Sends every other rank its number of `mine`: what each rank has sent this one, and its own.
+absl::StatusOr<std::vector<int64_t>> ExchangeCounts(Communicator& communicator,
+                                                    std::span<const int64_t> mine) {
+  const int ranks = communicator.size(), me = communicator.rank();
+  std::vector<int64_t> counts(mine.begin(), mine.end());
+  std::vector<Tensor> received(counts.size());
+  std::vector<std::unique_ptr<Work>> works;
+  for (int i = 1; i < ranks; ++i) {
+    const int to = (me + i) % ranks, source = (me + ranks - i) % ranks;
+    DTNN_ASSIGN_OR_RETURN(received[size_t(source)], Tensor::Zeros(DType::kInt64, Shape{1}));
+    works.push_back(communicator.ReceiveAsync(received[size_t(source)], source));
+    DTNN_ASSIGN_OR_RETURN(const Tensor sent, Tensor::Zeros(DType::kInt64, Shape{1}));
+    *sent.data<int64_t>() = mine[size_t(to)];
+    works.push_back(communicator.SendAsync(sent, to));
+  }
+  for (const std::unique_ptr<Work>& work : works) DTNN_RETURN_IF_ERROR(work->Wait());
+  for (size_t rank = 0; rank < counts.size(); ++rank) {
+    if (rank != size_t(me)) counts[rank] = *received[rank].data<int64_t>();
+  }
+  return counts;
+}
+
 }  // namespace
 
 TopKAllReduce::TopKAllReduce(Communicator& communicator, const TopKOptions& options,
@@ -194,14 +216,11 @@ absl::Status TopKAllReduce::Reduce() {
     parts.emplace_back(place(regions_[i]), place(regions_[i + 1]));
     mine.push_back(parts.back().second - parts.back().first);
   }
-  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
-                        GatherValues<int64_t>(*communicator_, mine));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> counts, ExchangeCounts(*communicator_, mine));
   const int64_t begin = regions_[me], end = regions_[me + 1];
-  std::vector<int64_t> counts;
   for (size_t rank = 0; rank < ranks; ++rank) {
-    counts.push_back(all[rank * ranks + me]);
-    if (counts.back() < 0 || counts.back() > end - begin) {
-      return InvalidArgument("rank ", rank, " would send ", counts.back(),
+    if (counts[rank] < 0 || counts[rank] > end - begin) {
+      return InvalidArgument("rank ", rank, " would send ", counts[rank],
                              " gradients of a region of ", end - begin);
     }
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "comm/gather_values.h"
 #include "comm/local.h"
 #include "comm/ranks/gradients/top_k_threshold.h"
+#include "comm/testing/passing_communicator.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/status_macros.h"
@@ -111,7 +113,7 @@ Vector FirstStep(int ranks, int64_t k) {
 }
 
 TEST(TopKAllReduceTest, TheFirstStepIsTheDefinition) {
-  for (int ranks = 1; ranks <= 6; ++ranks) {
+  for (int ranks = 1; ranks <= 8; ++ranks) {
     for (const double density : {0.0001, 0.01, 0.3, 1.0}) {
       const auto outcomes = RunSteps(ranks, {.density = density}, 1, 1);
       const int64_t k = std::max<int64_t>(1, std::llround(density * kElements));
@@ -122,7 +124,7 @@ TEST(TopKAllReduceTest, TheFirstStepIsTheDefinition) {
 
 // After every step: all results so far and all residuals are all gradients so far.
 TEST(TopKAllReduceTest, NothingIsLost) {
-  for (int ranks = 1; ranks <= 6; ++ranks) {
+  for (int ranks = 1; ranks <= 8; ++ranks) {
     const TopKOptions options = {.density = 0.01, .tau = 5, .tau_prime = 3};
     Vector applied(kElements), given(kElements);
     std::vector<Outcome> now;
@@ -145,7 +147,7 @@ TEST(TopKAllReduceTest, NothingIsLost) {
 }
 
 TEST(TopKAllReduceTest, ADensityOfOneIsTheSumOfAll) {
-  for (int ranks = 1; ranks <= 6; ++ranks) {
+  for (int ranks = 1; ranks <= 8; ++ranks) {
     for (int step = 1; step <= 3; ++step) {
       const auto outcomes = RunSteps(ranks, {.density = 1, .tau_prime = 2}, 1, step);
       Vector sums(kElements);
@@ -189,6 +191,45 @@ TEST(TopKAllReduceTest, TheVolumeStaysNearTheDensity) {
     EXPECT_GT(mean, 8 * k / 2 * (ranks - 1) / ranks) << ranks;
     // All of it is less than a tenth of an all-reduce.
     EXPECT_LT(mean, 0.1 * 2 * 4 * kMany * (ranks - 1) / ranks) << ranks;
+  }
+}
+
+// Notes what it sends to other ranks beside lists of gradients.
+class CountingCommunicator : public testing::PassingCommunicator {
+ public:
+  using PassingCommunicator::PassingCommunicator;
+  int64_t numbers() const { return numbers_; }
+
+ protected:
+  std::unique_ptr<Work> Start(const Collective& call) override {
+    if (call.kind == CollectiveKind::kAllGather) {
+      numbers_ += call.input.num_elements() * (size() - 1);
+    } else if (call.kind == CollectiveKind::kSend && call.input.dtype() == DType::kInt64) {
+      numbers_ += call.input.num_elements();
+    }
+    return PassingCommunicator::Start(call);
+  }
+
+ private:
+  int64_t numbers_ = 0;
+};
+
+// Between two cuts a rank sends every other rank how many of its values that one gets, and how many
+// sums it has.
+TEST(TopKAllReduceTest, OtherRanksGetOnlyTheNumbersThatTheyNeed) {
+  for (int ranks = 2; ranks <= 8; ++ranks) {
+    const absl::Status status = RunRanks(ranks, [&](Communicator& inner) -> absl::Status {
+      CountingCommunicator c(inner);
+      const TopKOptions options = {.density = 0.05, .tau_prime = 1};
+      DTNN_ASSIGN_OR_RETURN(TopKAllReduce sum, TopKAllReduce::Create(c, options, kElements));
+      const Tensor residual = ZeroTensor(DType::kFloat32, {kElements});
+      DTNN_RETURN_IF_ERROR(sum.Run(ToTensor(Gradients(c.rank(), 1)), residual, 1, 1));
+      const int64_t before = c.numbers();
+      DTNN_RETURN_IF_ERROR(sum.Run(ToTensor(Gradients(c.rank(), 2)), residual, 1, 2));
+      EXPECT_EQ(c.numbers() - before, 2 * (ranks - 1));
+      return absl::OkStatus();
+    });
+    ASSERT_TRUE(status.ok()) << status;
   }
 }
 
@@ -329,29 +370,37 @@ absl::Status SendPlaces(Communicator& c, const std::vector<int32_t>& places) {
   return c.Send(message, 0);
 }
 
+// Rank 1 will send rank 0 so many.
+absl::Status ExchangeCount(Communicator& c, int64_t count) {
+  const Tensor sent = ZeroTensor(DType::kInt64, {1}), received = ZeroTensor(DType::kInt64, {1});
+  *sent.data<int64_t>() = count;
+  const std::unique_ptr<Work> receive = c.ReceiveAsync(received, 0);
+  DTNN_RETURN_IF_ERROR(c.Send(sent, 0));
+  return receive->Wait();
+}
+
 TEST(TopKAllReduceTest, WhatAnotherRankSendsIsNotBelieved) {
-  const auto refused = [](std::vector<int64_t> cuts, std::vector<int64_t> counts,
-                          std::vector<int32_t> places) {
+  const auto refused = [](std::vector<int64_t> cuts, int64_t count, std::vector<int32_t> places) {
     return RefusalOf([&](Communicator& c) -> absl::Status {
       DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, cuts).status());
-      DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, counts).status());
+      DTNN_RETURN_IF_ERROR(ExchangeCount(c, count));
       return SendPlaces(c, places);
     });
   };
-  EXPECT_THAT(refused({0, -7}, {0, 0}, {1}), HasSubstr("rank 1 would cut 10 gradients at -7"));
-  EXPECT_THAT(refused({0, int64_t{1} << 60}, {0, 0}, {1}), HasSubstr("rank 1 would cut"));
-  EXPECT_THAT(refused({0, 11}, {0, 0}, {1}), HasSubstr("rank 1 would cut 10 gradients at 11"));
+  EXPECT_THAT(refused({0, -7}, 0, {1}), HasSubstr("rank 1 would cut 10 gradients at -7"));
+  EXPECT_THAT(refused({0, int64_t{1} << 60}, 0, {1}), HasSubstr("rank 1 would cut"));
+  EXPECT_THAT(refused({0, 11}, 0, {1}), HasSubstr("rank 1 would cut 10 gradients at 11"));
   // On average over the ranks: 5 and 2; 2 and 7.
   for (const std::vector<int64_t>& cuts : {std::vector<int64_t>{10, 0}, {5, 9}}) {
-    EXPECT_EQ(refused(cuts, {0, 0}, {1}),
+    EXPECT_EQ(refused(cuts, 0, {1}),
               "ranks would cut gradients at places that do not ascend from 0");
   }
-  EXPECT_EQ(refused({0, 5}, {6, 0}, {1}), "rank 1 would send 6 gradients of a region of 5");
-  EXPECT_THAT(refused({0, 5}, {int64_t{1} << 60, 0}, {1}), HasSubstr("rank 1 would send 115"));
-  EXPECT_THAT(refused({0, 5}, {-1, 0}, {1}), HasSubstr("rank 1 would send -1 gradients"));
+  EXPECT_EQ(refused({0, 5}, 6, {1}), "rank 1 would send 6 gradients of a region of 5");
+  EXPECT_THAT(refused({0, 5}, int64_t{1} << 60, {1}), HasSubstr("rank 1 would send 115"));
+  EXPECT_THAT(refused({0, 5}, -1, {1}), HasSubstr("rank 1 would send -1 gradients"));
   for (const std::vector<int32_t>& places :
        std::vector<std::vector<int32_t>>{{5, 6}, {-1, 2}, {3, 3}, {4, 1}, {0, 1 << 30}}) {
-    EXPECT_THAT(refused({0, 5}, {2, 0}, places), HasSubstr("another rank sent a gradient for"));
+    EXPECT_THAT(refused({0, 5}, 2, places), HasSubstr("another rank sent a gradient for"));
   }
 }
 
@@ -361,7 +410,7 @@ TEST(TopKAllReduceTest, WhatAnotherRankHasSummedIsNotBelieved) {
        std::vector<std::vector<int32_t>>{{6, 6}, {8, 7}, {-1, 6}, {9, 10}, {6, 1 << 30}}) {
     const std::string why = RefusalOf([&](Communicator& c) -> absl::Status {
       DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, std::vector<int64_t>{0, 5}).status());
-      DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, std::vector<int64_t>{0, 0}).status());
+      DTNN_RETURN_IF_ERROR(ExchangeCount(c, 0));
       DTNN_RETURN_IF_ERROR(GatherValues(c, int64_t(places.size())).status());
       return SendPlaces(c, places);
     });
@@ -374,7 +423,7 @@ TEST(TopKAllReduceTest, NumbersOfSumsAreNotBelieved) {
   const auto refused = [](int64_t own, int64_t theirs) {
     return RefusalOf([&](Communicator& c) -> absl::Status {
       DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, std::vector<int64_t>{0, 5}).status());
-      DTNN_RETURN_IF_ERROR(GatherValues<int64_t>(c, std::vector<int64_t>{own, 0}).status());
+      DTNN_RETURN_IF_ERROR(ExchangeCount(c, own));
       std::vector<int32_t> places(static_cast<size_t>(own));
       std::iota(places.begin(), places.end(), 0);
       if (own > 0) DTNN_RETURN_IF_ERROR(SendPlaces(c, places));
