@@ -113,7 +113,7 @@ std::string GraphWriter::AddWeights(std::string_view name, const Tensor& values,
       Add(StrCat(name, "_zero"), OnnxType::kInt8, Shape{int64_t(scales.size())});
   zero.set_raw_data(std::string(scales.size(), '\0'));
   const std::string output = NewName(name);
-  AddNode("DequantizeLinear", StrCat(name, "/Dequantize"), {weights, scale_name, zero.name()},
+  AddNode("DequantizeLinear", StrCat(name, kDequantizeNode), {weights, scale_name, zero.name()},
           output)
       .Int("axis", axis);
   return output;
@@ -126,8 +126,8 @@ std::string GraphWriter::AddQuantization(std::string_view value, const Quantizat
   const std::string zero = tensor.name();
   const std::string bytes = NewName(StrCat(value, "_bytes"));
   const std::string output = NewName(StrCat(value, "_rounded"));
-  AddNode("QuantizeLinear", StrCat(value, "/Quantize"), {std::string(value), scale, zero}, bytes);
-  AddNode("DequantizeLinear", StrCat(value, "/Dequantize"), {bytes, scale, zero}, output);
+  AddNode("QuantizeLinear", StrCat(value, kQuantizeNode), {std::string(value), scale, zero}, bytes);
+  AddNode("DequantizeLinear", StrCat(value, kDequantizeNode), {bytes, scale, zero}, output);
   return output;
 }
 

@@ -4,6 +4,7 @@
 #define DTNN_MODELS_ONNX_FILE_ONNX_TYPES_H_
 
 #include <cstdint>
+#include <string_view>
 
 namespace dtnn {
 
@@ -23,6 +24,10 @@ enum class OnnxType : int32_t {
 
 // AttributeProto::type.
 enum class OnnxAttribute : int32_t { kFloat = 1, kInt = 2, kText = 3, kTensor = 4, kInts = 7 };
+
+// How ExportModel ends the names of its QuantizeLinear and DequantizeLinear nodes. Other programs
+// that quantize one of its files keep the metadata, but name their nodes otherwise.
+inline constexpr std::string_view kQuantizeNode = "/Quantize", kDequantizeNode = "/Dequantize";
 
 }  // namespace dtnn
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "layers/activation.h"
+#include "models/onnx/file/onnx_types.h"
 #include "models/onnx/import/operators.h"
 #include "models/plan/int8_types.h"
 #include "tensor/errors.h"
@@ -45,11 +46,18 @@ bool IsInput(OperatorReader& op, const ImportedValue& value) {
                              network.NameOfInput(value) == network.NameOf({.node = 0}));
 }
 
+// A pair of our own export, where each relu is a node.
+bool IsOfOurExport(const OperatorReader& op) {
+  return op.OfOurOwn() &&
+         (op.name().ends_with(kQuantizeNode) || op.name().ends_with(kDequantizeNode));
+}
+
 // Rounding to 8 bits cuts off what is below the smallest byte. Where that is 0, it is the relu that
 // quantisers leave out; but that of the input says only that samples, as pixels, are from 0 on.
 absl::Status AddRelu(OperatorReader& op, const ValueRange& range, ImportedValue& value) {
   constexpr double kNearSix = 0.03;
-  if (op.OfOurOwn() || range.low < 0 || op.network().IsNeverNegative(value) || IsInput(op, value)) {
+  if (IsOfOurExport(op) || range.low < 0 || op.network().IsNeverNegative(value) ||
+      IsInput(op, value)) {
     return absl::OkStatus();
   }
   const ActivationKind kind =

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/onnx/testing/import_fixture.h"
+#include "models/serving/saved_model.h"
 
 namespace dtnn {
 namespace {
@@ -211,6 +212,29 @@ TEST_F(ImportQuantizedTest, BytesFromZeroOnAreAReluAfterWhatMayBeNegative) {
   EXPECT_EQ(relus({{"Sigmoid", {}}, {"Concat", {"c_"}}, {"MaxPool", {}}}), 0);
   EXPECT_EQ(relus({{"Sigmoid", {}}, {"Concat", {"c"}}}), 1);
   EXPECT_EQ(relus({{"Relu", {}}, {"Add", {"c_"}}}), 1);  // the Relu of the file
+}
+
+// Other programs that quantize a file of ours keep its metadata, and leave relus out.
+TEST_F(ImportQuantizedTest, BytesThatAnotherProgramAddsToOurFileAreARelu) {
+  const onnx::ModelProto valid = onnx_;
+  const NamedTexts tags = ModelTags(Import()->model);
+  const auto layer = [&](const char* ending, bool of_our_own) {
+    onnx_ = valid;
+    for (const auto& [key, text] : tags) {
+      if (!of_our_own || key != kDescriptionTag) continue;
+      onnx::StringStringEntryProto& entry = *onnx_.add_metadata_props();
+      entry.set_key(key);
+      entry.set_value(text);
+    }
+    Reals("scale", {0.1F});
+    Insert("QuantizeLinear", {"c", "scale"}).set_name(std::string("c") + ending);
+    const auto imported = Import();
+    if (!imported.ok()) return std::string(imported.status().message());
+    return std::string(imported->model.graph.nodes()[2].layer->type_name());
+  };
+  EXPECT_EQ(layer("_QuantizeLinear", true), "Relu");
+  EXPECT_EQ(layer("/Quantize", true), "AveragePool2D");
+  EXPECT_EQ(layer("/Quantize", false), "Relu");
 }
 
 TEST_F(ImportQuantizedTest, AValueHasOneScale) {
