@@ -104,6 +104,11 @@ TEST_F(ImportActivationTest, SoftplusIsItsArgumentWhereThatIsLarge) {
   At(1).set_op_type("Tanh");
   EXPECT_THAT(Error(), HasSubstr("chooses between values"));
   At(1).set_op_type("Softplus");
+  At(3).set_op_type("Mul");
+  At(3).mutable_input()->RemoveLast();
+  EXPECT_THAT(Error(), HasSubstr("is a step of -Softplus(-x), which is log(sigmoid x), of x * "
+                                 "(Erf(x / sqrt 2) + 1) / 2, which is GELU, of Where(x > 20, x, "
+                                 "Softplus x), or of a channel shuffle"));
   onnx_.mutable_graph()
       ->mutable_initializer(onnx_.graph().initializer_size() - 1)
       ->set_float_data(0, 2);

@@ -149,8 +149,9 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& onnx, std::string_v
     AddNormalization(state.normalization, imported.model.preprocessing);
     imported.notes.push_back(StrCat("The network begins with a normalisation of its input, of ",
                                     TextOf(state.normalization),
-                                    ", which is a part of the preprocessing of images now. Arrays "
-                                    "that are given to the model must have it."));
+                                    ", which is a part of the preprocessing now: of images, and of "
+                                    "the arrays of Python. Floats that are given to C, C++ or the "
+                                    "server must have it."));
   }
   if (imported.model.quantization) {
     if (const absl::Status status = CheckRanges(imported.model); !status.ok()) {

@@ -180,7 +180,8 @@ TEST_F(ImportPreprocessingTest, IsWhatANetworkDoesFirst) {
   EXPECT_THAT(imported->notes,
               ElementsAre("The network begins with a normalisation of its input, of mean "
                           "0.5,0.25,0.125 and std 0.25,0.5,2, which is a part of the preprocessing "
-                          "of images now. Arrays that are given to the model must have it."));
+                          "now: of images, and of the arrays of Python. Floats that are given to "
+                          "C, C++ or the server must have it."));
 }
 
 TEST_F(ImportPreprocessingTest, NumbersAndOtherOperatorsAreStepsToo) {

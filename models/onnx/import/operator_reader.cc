@@ -178,8 +178,9 @@ absl::StatusOr<ImportedValue> OperatorReader::Value(size_t input) {
   if (value.unfinished != Unfinished::kNothing) {
     return Unimplemented("its input ", input,
                          " is a step of -Softplus(-x), which is log(sigmoid x), of "
-                         "x * (Erf(x / sqrt 2) + 1) / 2, which is GELU, or of a channel shuffle; "
-                         "the other steps do not follow");
+                         "x * (Erf(x / sqrt 2) + 1) / 2, which is GELU, of "
+                         "Where(x > 20, x, Softplus x), or of a channel shuffle; the other steps "
+                         "do not follow");
   }
   if (value.pads != ImagePads()) return Enlarged(input, value);
   DTNN_RETURN_IF_ERROR(CheckView(input, value));
