@@ -12,6 +12,20 @@ void NormalisedConv(GraphBuilder& b, int64_t filters, Pair kernel, Pair padding)
                                         .initializer = InitializerKind::kHeUniform});
 }
 
+void AppendStem(GraphBuilder& b, int64_t channels, DenseNetStem stem) {
+  constexpr InitializerKind kHe = InitializerKind::kHeUniform;
+  if (stem == DenseNetStem::kConv3) {
+    b.Conv2d(channels, {.padding = 1, .bias = false, .initializer = kHe});
+    return;
+  }
+  const bool halves = stem == DenseNetStem::kConv7;
+  b.Conv2d(
+      channels,
+      {.kernel = 7, .stride = halves ? 2 : 1, .padding = 3, .bias = false, .initializer = kHe});
+  b.BatchNorm().Relu();
+  if (halves) b.MaxPool2d({.window = 3, .stride = 2, .padding = 1});
+}
+
 }  // namespace
 
 void AppendDenseNet(GraphBuilder& b, const DenseNetOptions& options, int64_t outputs) {
@@ -21,7 +35,7 @@ void AppendDenseNet(GraphBuilder& b, const DenseNetOptions& options, int64_t out
     NormalisedConv(p, growth, 3, 1);
   };
   int64_t channels = 2 * growth;
-  b.Conv2d(channels, {.padding = 1, .bias = false, .initializer = InitializerKind::kHeUniform});
+  AppendStem(b, channels, options.stem);
   for (size_t block = 0; block < options.blocks.size(); ++block) {
     if (block > 0) {
       channels /= 2;
@@ -29,7 +43,11 @@ void AppendDenseNet(GraphBuilder& b, const DenseNetOptions& options, int64_t out
       b.AveragePool2d({.stride = 2});
     }
     for (int i = 0; i < options.blocks[block]; ++i) {
-      b.Concat({dense_layer, GraphBuilder::Identity()});
+      if (options.inputs_first) {
+        b.Concat({GraphBuilder::Identity(), dense_layer});
+      } else {
+        b.Concat({dense_layer, GraphBuilder::Identity()});
+      }
     }
     channels += options.blocks[block] * growth;
   }
@@ -42,6 +60,10 @@ namespace {
 // A final window of 4 is the whole image on 32x32 samples, and leaves 25x25 of it on 224x224.
 AppendModel Append(int64_t growth, std::vector<int> blocks, Pair final_window) {
   const DenseNetOptions options = {growth, std::move(blocks), final_window};
+  return [options](GraphBuilder& b, int64_t outputs) { AppendDenseNet(b, options, outputs); };
+}
+AppendModel Torchvision(int64_t growth, std::vector<int> blocks, DenseNetStem stem) {
+  const DenseNetOptions options = {growth, std::move(blocks), 0, stem, /*inputs_first=*/true};
   return [options](GraphBuilder& b, int64_t outputs) { AppendDenseNet(b, options, outputs); };
 }
 AppendModel Dense121(Pair window) { return Append(32, {6, 12, 24, 16}, window); }
@@ -63,6 +85,9 @@ std::vector<ModelInfo> DenseNetModels() {
       Adapting("densenet161", kImageNet, Dense161(kGlobal)),
       Adapting("densenet169", kImageNet, Dense169(kGlobal)),
       Adapting("densenet201", kImageNet, Dense201(kGlobal)),
+      Adapting("torchvision_densenet121", kImageNet,
+               Torchvision(32, {6, 12, 24, 16}, DenseNetStem::kConv7),
+               Torchvision(32, {6, 12, 24, 16}, DenseNetStem::kSameSize), "as in torchvision"),
       Literal("densenet_cifar10", kCifar10, Dense12(kFour), "growth rate 12"),
       Literal("densenet121_cifar10", kCifar10, Dense121(kFour)),
       Literal("densenet161_cifar10", kCifar10, Dense161(kFour)),

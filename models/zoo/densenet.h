@@ -16,10 +16,18 @@
 
 namespace dtnn {
 
+enum class DenseNetStem : uint8_t {
+  kConv3,     // 3x3: keeps the resolution
+  kConv7,     // 7x7 stride 2, batch normalisation, relu, max pool stride 2, as in torchvision
+  kSameSize,  // the same without strides and pool, for small images
+};
+
 struct DenseNetOptions {
   int64_t growth = 32;           // channels that a dense layer adds
   std::vector<int> blocks = {};  // dense layers of each block
   Pair final_window = 0;         // of the last average pool, stride 1; 0: the whole image
+  DenseNetStem stem = DenseNetStem::kConv3;
+  bool inputs_first = false;  // the input's channels stand before a dense layer's output
 };
 
 void AppendDenseNet(GraphBuilder& b, const DenseNetOptions& options, int64_t outputs);

@@ -81,6 +81,19 @@ const Family kFamilies[] = {
      {6, 6, 3},
      [](GraphBuilder& b) { AppendGoogLeNet(b, {.width_divisor = 16}, kClasses); },
      1},
+    {"DenseNetOfTorchvision",
+     {9, 8, 3},
+     [](GraphBuilder& b) {
+       AppendDenseNet(
+           b, {.growth = 2, .blocks = {2, 1}, .stem = DenseNetStem::kConv7, .inputs_first = true},
+           kClasses);
+     }},
+    {"GoogLeNetOfTorchvision",
+     {10, 10, 3},
+     [](GraphBuilder& b) {
+       AppendTorchvisionGoogLeNet(b, /*small_images=*/true, /*width_divisor=*/16, kClasses);
+     },
+     1},
     {"InceptionV3",
      {15, 15, 3},
      [](GraphBuilder& b) {

@@ -17,26 +17,38 @@ constexpr InceptionBlock kHalfImage[] = {{192, 96, 208, 16, 48, 64},
 constexpr InceptionBlock kQuarterImage[] = {{256, 160, 320, 32, 128, 128},
                                             {384, 192, 384, 48, 128, 128}};
 
-void ConvBnRelu(GraphBuilder& b, int64_t filters, Pair kernel, Pair padding = 0) {
-  b.Conv2d(filters,
-           {.kernel = kernel, .padding = padding, .initializer = InitializerKind::kHeUniform});
-  b.BatchNorm().Relu();
+// What the two forms of the network differ in, but for their stems and heads.
+struct Form {
+  bool torchvision;
+  int64_t divisor;  // of all filters
+};
+
+void ConvBnRelu(GraphBuilder& b, const Form& form, int64_t filters, Pair kernel, Pair padding = 0,
+                Pair stride = 1) {
+  b.Conv2d(filters / form.divisor, {.kernel = kernel,
+                                    .stride = stride,
+                                    .padding = padding,
+                                    .bias = !form.torchvision,
+                                    .initializer = InitializerKind::kHeUniform});
+  b.BatchNorm(form.torchvision ? BatchNormalizationOptions{.epsilon = 1e-3}
+                               : BatchNormalizationOptions());
+  b.Relu();
 }
 
-void AppendBlock(GraphBuilder& b, const InceptionBlock& block, int64_t divisor) {
-  b.Concat({[&](GraphBuilder& p) { ConvBnRelu(p, block.one / divisor, 1); },
+void AppendBlock(GraphBuilder& b, const InceptionBlock& block, const Form& form) {
+  b.Concat({[&](GraphBuilder& p) { ConvBnRelu(p, form, block.one, 1); },
             [&](GraphBuilder& p) {
-              ConvBnRelu(p, block.reduce3 / divisor, 1);
-              ConvBnRelu(p, block.three / divisor, 3, 1);
+              ConvBnRelu(p, form, block.reduce3, 1);
+              ConvBnRelu(p, form, block.three, 3, 1);
             },
             [&](GraphBuilder& p) {
-              ConvBnRelu(p, block.reduce5 / divisor, 1);
-              ConvBnRelu(p, block.five / divisor, 3, 1);
-              ConvBnRelu(p, block.five / divisor, 3, 1);
+              ConvBnRelu(p, form, block.reduce5, 1);
+              ConvBnRelu(p, form, block.five, 3, 1);
+              if (!form.torchvision) ConvBnRelu(p, form, block.five, 3, 1);
             },
             [&](GraphBuilder& p) {
               p.MaxPool2d({.window = 3, .padding = 1});
-              ConvBnRelu(p, block.pool / divisor, 1);
+              ConvBnRelu(p, form, block.pool, 1);
             }});
 }
 
@@ -44,16 +56,33 @@ void AppendBlock(GraphBuilder& b, const InceptionBlock& block, int64_t divisor) 
 
 void AppendGoogLeNet(GraphBuilder& b, const GoogLeNetOptions& options, int64_t outputs) {
   constexpr Pool2dOptions kHalve = {.window = 3, .stride = 2, .padding = 1};
-  const int64_t divisor = options.width_divisor;
-  ConvBnRelu(b, 192 / divisor, 3, 1);
-  for (const InceptionBlock& block : kLargeImage) AppendBlock(b, block, divisor);
+  const Form form = {.torchvision = false, .divisor = options.width_divisor};
+  ConvBnRelu(b, form, 192, 3, 1);
+  for (const InceptionBlock& block : kLargeImage) AppendBlock(b, block, form);
   b.MaxPool2d(kHalve);
-  for (const InceptionBlock& block : kHalfImage) AppendBlock(b, block, divisor);
+  for (const InceptionBlock& block : kHalfImage) AppendBlock(b, block, form);
   b.MaxPool2d(kHalve);
-  for (const InceptionBlock& block : kQuarterImage) AppendBlock(b, block, divisor);
+  for (const InceptionBlock& block : kQuarterImage) AppendBlock(b, block, form);
   b.AveragePool2d({.window = options.final_window}).Flatten();
-  b.Fc(1024 / divisor).BatchNorm().Relu();
+  b.Fc(1024 / form.divisor).BatchNorm().Relu();
   b.Fc(outputs);
+}
+
+void AppendTorchvisionGoogLeNet(GraphBuilder& b, bool small_images, int64_t width_divisor,
+                                int64_t outputs) {
+  constexpr Pool2dOptions kHalve = {.window = 3, .stride = 2, .ceil = true};
+  const Form form = {.torchvision = true, .divisor = width_divisor};
+  ConvBnRelu(b, form, 64, 7, 3, small_images ? 1 : 2);
+  if (!small_images) b.MaxPool2d(kHalve);
+  ConvBnRelu(b, form, 64, 1);
+  ConvBnRelu(b, form, 192, 3, 1);
+  b.MaxPool2d(kHalve);
+  for (const InceptionBlock& block : kLargeImage) AppendBlock(b, block, form);
+  b.MaxPool2d(kHalve);
+  for (const InceptionBlock& block : kHalfImage) AppendBlock(b, block, form);
+  b.MaxPool2d({.stride = 2, .ceil = true});
+  for (const InceptionBlock& block : kQuarterImage) AppendBlock(b, block, form);
+  b.AveragePool2d({.window = 0}).Flatten().Dropout(0.2).Fc(outputs);
 }
 
 std::vector<ModelInfo> GoogLeNetModels() {
@@ -62,9 +91,16 @@ std::vector<ModelInfo> GoogLeNetModels() {
       AppendGoogLeNet(b, {.final_window = final_window}, outputs);
     };
   };
+  const auto torchvision = [](bool small_images) -> AppendModel {
+    return [small_images](GraphBuilder& b, int64_t outputs) {
+      AppendTorchvisionGoogLeNet(b, small_images, /*width_divisor=*/1, outputs);
+    };
+  };
   constexpr Pair kGlobal = 0, kEight = 8;  // 8: the whole image on 32x32 samples
   return {
       Adapting("googlenet", kImageNetData, append(kGlobal)),
+      Adapting("torchvision_googlenet", kImageNetData, torchvision(false), torchvision(true),
+               "as in torchvision, without the heads that only training has"),
       Literal("googlenet_cifar10", kCifar10Data, append(kEight)),
       Literal("googlenet_imagenet", kImageNetData, append(kEight),
               "nearly all in its last but one layer; see the _gap form"),

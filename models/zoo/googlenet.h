@@ -20,6 +20,12 @@ struct GoogLeNetOptions {
 
 void AppendGoogLeNet(GraphBuilder& b, const GoogLeNetOptions& options, int64_t outputs);
 
+// As in torchvision, without the two heads that only training has: a stem for photographs, and one
+// 3x3 convolution in place of a 5x5. `small_images`: the first convolution has no stride, and no
+// pool follows it.
+void AppendTorchvisionGoogLeNet(GraphBuilder& b, bool small_images, int64_t width_divisor,
+                                int64_t outputs);
+
 std::vector<ModelInfo> GoogLeNetModels();
 
 }  // namespace dtnn

@@ -27,7 +27,8 @@ void AppendVgg(GraphBuilder& b, const VggOptions& options, int64_t outputs) {
     b.MaxPool2d({.stride = 2});
   }
   b.Flatten();
-  options.batch_norm ? AppendNormalisedHead(b, options, outputs) : AppendHead(b, options, outputs);
+  const bool normalised = options.batch_norm && !options.plain_head;
+  normalised ? AppendNormalisedHead(b, options, outputs) : AppendHead(b, options, outputs);
 }
 
 void AppendShortVgg(GraphBuilder& b, const ShortVggOptions& options, int64_t outputs) {
@@ -109,6 +110,9 @@ std::vector<ModelInfo> VggModels() {
       Adapting("vgg11bn", kCifar10, LargeBn(v11), SmallBn(v11)),
       Adapting("vgg16", kImageNet, LargeGlorot(v16), Small(v16)),
       Adapting("vgg16bn", kCifar10, LargeBn(v16), SmallBn(v16)),
+      Adapting("vgg16_bn", kImageNet,
+               Append(VggOptions{.groups = v16, .batch_norm = true, .plain_head = true}),
+               "as in torchvision; vgg16bn has batch normalisation in its head too"),
       Adapting("vgg19", kImageNet, LargeGlorot(v19), Small(v19)),
       Literal("vgg11_cifar10", kCifar10, Small(v11)),
       Literal("vgg11bn_cifar10", kCifar10, SmallBn(v11)),

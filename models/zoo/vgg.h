@@ -23,6 +23,7 @@ struct VggOptions {
   std::vector<ConvGroup> groups = {};
   int64_t hidden = 4096;  // outputs of each of the two hidden layers of the head
   bool batch_norm = false;
+  bool plain_head = false;  // without batch normalisation, although convolutions have it
   InitializerKind initializer = InitializerKind::kHeUniform;
 };
 
