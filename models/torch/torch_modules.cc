@@ -4,8 +4,10 @@
 #include <compare>
 #include <cstdint>
 #include <iterator>
+#include <set>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "tensor/errors.h"
 
@@ -25,6 +27,18 @@ constexpr std::string_view kLast[] = {"norm5", "downsample", "conv5", "fc", "cla
 constexpr size_t kBetween = std::size(kFirst);
 // Last too where a network has these (ShuffleNetV2); elsewhere the number says when it runs.
 constexpr std::string_view kAfterStages = "conv5", kStage = "stage4.";
+
+// Names of timm's modules, in the order in which they run. The first line that has all modules of a
+// module says the order of these.
+constexpr std::string_view kOrders[] = {"conv_stem bn1 blocks conv_head bn2 classifier",
+                                        "conv_dw bn1 se conv_pw bn2",
+                                        "conv_pw bn1 conv_dw bn2 se conv_pwl bn3",
+                                        "conv_reduce conv_expand",
+                                        "stem stages head",
+                                        "downsample blocks",
+                                        "conv_dw norm mlp"};
+// Heads that only training has, as torchvision calls them.
+constexpr std::string_view kHeads[] = {"aux1", "aux2", "AuxLogits", "aux_classifier"};
 
 // What a part of a name sorts by: its place, then letters and numbers in turn.
 struct Key {
@@ -53,16 +67,66 @@ Key KeyOf(std::string_view part, bool has_stages) {
   return key;
 }
 
-std::vector<Key> KeysOf(const std::string& name, bool has_stages) {
-  std::vector<Key> keys;
-  for (const auto part : absl::StrSplit(name, '.')) {
-    keys.push_back(KeyOf({part.data(), part.size()}, has_stages));
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (const auto part : absl::StrSplit(absl::string_view(text.data(), text.size()), separator)) {
+    parts.emplace_back(part.data(), part.size());
   }
-  return keys;
+  return parts;
 }
 
-// Whether the names tell which of two modules runs first: by torchvision's words, or by numbers
-// after the same words.
+// Keys of modules, by all names of a file; these outlive it.
+class KeyMaker {
+ public:
+  explicit KeyMaker(const std::vector<TorchModule>& modules) {
+    std::map<std::string_view, std::set<std::string_view>> children;
+    for (const TorchModule& module : modules) {
+      has_stages_ = has_stages_ || module.name.starts_with(kStage);
+      ForEachPart(module.name, [&](std::string_view parent, std::string_view part) {
+        children[parent].insert(part);
+      });
+    }
+    for (const auto& [parent, names] : children) {
+      for (const std::string_view order : kOrders) {
+        const std::vector<std::string_view> parts = Split(order, ' ');
+        const bool all = std::ranges::all_of(names, [&](std::string_view name) {
+          return std::ranges::find(parts, name) != parts.end();
+        });
+        if (all && orders_.emplace(parent, parts).second) break;
+      }
+    }
+  }
+
+  std::vector<Key> KeysOf(std::string_view name) const {
+    std::vector<Key> keys;
+    ForEachPart(name, [&](std::string_view parent, std::string_view part) {
+      const auto order = orders_.find(parent);
+      if (order == orders_.end()) {
+        keys.push_back(KeyOf(part, has_stages_));
+      } else {
+        const auto place = std::ranges::find(order->second, part);
+        keys.push_back({.place = size_t(place - order->second.begin())});
+      }
+    });
+    return keys;
+  }
+
+ private:
+  // The parts of a name, and what stands before each.
+  static void ForEachPart(std::string_view name, const auto& use) {
+    size_t begin = 0;
+    for (const std::string_view part : Split(name, '.')) {
+      use(name.substr(0, begin), part);
+      begin += part.size() + 1;
+    }
+  }
+
+  bool has_stages_ = false;
+  std::map<std::string_view, std::vector<std::string_view>> orders_;
+};
+
+// Whether the names tell which of two modules runs first: by words of the tables above, or by
+// numbers after the same words.
 bool OrderIsKnown(const std::vector<Key>& left, const std::vector<Key>& right) {
   for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     if (left[i] == right[i]) continue;
@@ -89,13 +153,34 @@ std::vector<TorchModule> ModulesOf(const NamedTensors& weights) {
   return modules;
 }
 
+std::string RemoveAuxiliaryHeads(const Graph* graph, std::vector<TorchModule>& modules) {
+  std::set<std::string_view> layers;
+  std::set<std::string> heads;
+  if (graph != nullptr) {
+    for (const Node& node : graph->nodes()) layers.insert(node.name);
+  }
+  std::erase_if(modules, [&](const TorchModule& module) {
+    const std::string_view name = module.name;
+    const auto* head = std::ranges::find(kHeads, name.substr(0, name.find('.')));
+    if (head == std::end(kHeads) || layers.contains(name)) return false;
+    heads.emplace(*head);
+    return true;
+  });
+  if (heads.empty()) return "";
+  return StrCat("skips ", absl::StrJoin(heads, ", "), ": heads that only training has");
+}
+
 absl::Status SortByNames(std::vector<TorchModule>& modules) {
-  const bool has_stages =
-      std::ranges::any_of(modules, [](const TorchModule& m) { return m.name.starts_with(kStage); });
-  const auto keys = [&](const TorchModule& m) { return KeysOf(m.name, has_stages); };
-  std::ranges::stable_sort(modules, {}, keys);
+  const KeyMaker maker(modules);
+  std::vector<std::pair<std::vector<Key>, TorchModule>> sorted;
+  for (const TorchModule& module : modules) {
+    sorted.emplace_back(maker.KeysOf(module.name), module);
+  }
+  std::ranges::stable_sort(
+      sorted, {}, [](const auto& entry) -> const auto& { return entry.first; });
+  for (size_t i = 0; i < sorted.size(); ++i) modules[i] = std::move(sorted[i].second);
   for (size_t i = 1; i < modules.size(); ++i) {
-    if (OrderIsKnown(keys(modules[i - 1]), keys(modules[i]))) continue;
+    if (OrderIsKnown(sorted[i - 1].first, sorted[i].first)) continue;
     return InvalidArgument("which of \"", modules[i - 1].name, "\" and \"", modules[i].name,
                            "\" runs first, is not known; a .pth file has modules in their order");
   }
@@ -104,7 +189,7 @@ absl::Status SortByNames(std::vector<TorchModule>& modules) {
 
 void MoveLayerScales(std::vector<TorchModule>& modules) {
   for (auto scale = modules.begin(); scale != modules.end(); ++scale) {
-    if (!scale->Has("layer_scale")) continue;
+    if (scale->LayerScale().empty()) continue;
     const std::string block = scale->name + ".";
     const auto end = std::find_if(scale + 1, modules.end(), [&](const TorchModule& module) {
       return !module.name.starts_with(block);

@@ -21,10 +21,15 @@ struct TorchModule {
   std::map<std::string, const Tensor*, std::less<>> arrays;
 
   bool Has(std::string_view array) const { return arrays.contains(array); }
+  // The name of the array that is a factor for each channel, ConvNeXt's: torchvision's, or timm's.
+  std::string_view LayerScale() const {
+    if (Has("layer_scale")) return "layer_scale";
+    return Has("gamma") && arrays.size() == 1 ? "gamma" : "";
+  }
   // The type of layer that has such arrays; empty: none. A transposed convolution is a Conv2D too.
   std::string_view Type() const {
     if (Has("running_mean")) return "BatchNormalization";
-    if (Has("layer_scale")) return "Conv2D";  // of one pixel, depthwise
+    if (!LayerScale().empty()) return "Conv2D";  // of one pixel, depthwise
     if (!Has("weight")) return "";
     const int rank = arrays.find("weight")->second->shape().rank();
     if (rank == 1) return Has("bias") ? "GroupNormalization" : "PRelu";
@@ -34,10 +39,13 @@ struct TorchModule {
 
 // In the order of the file. The arrays stay those of `weights`.
 std::vector<TorchModule> ModulesOf(const NamedTensors& weights);
-// Sorts modules by their names, as torchvision calls its modules. InvalidArgument where these do
-// not tell which of two runs first.
+// Takes out the heads that only training has, by their names, where the network has no layer of
+// these, and returns a line about them; empty: there are none.
+std::string RemoveAuxiliaryHeads(const Graph* graph, std::vector<TorchModule>& modules);
+// Sorts modules by their names, as torchvision and timm call their modules. InvalidArgument where
+// these do not tell which of two runs first.
 absl::Status SortByNames(std::vector<TorchModule>& modules);
-// Moves each layer_scale, which stands before the modules of its block, to their end, where it
+// Moves each LayerScale, which stands before the modules of its block, to their end, where it
 // runs.
 void MoveLayerScales(std::vector<TorchModule>& modules);
 // Sorts modules as the layers are that have their names, if all that become layers have one: a

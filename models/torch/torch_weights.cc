@@ -9,83 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include "models/torch/torch_match.h"
 #include "models/torch/torch_modules.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
-
-// The name of an array in the file for a parameter of a layer.
-std::string_view ArrayOf(const TorchModule& module, std::string_view parameter) {
-  if (parameter == "weights" && module.Has("layer_scale")) return "layer_scale";
-  if (parameter == "weights" || parameter == "gamma" || parameter == "slopes") return "weight";
-  if (parameter == "biases" || parameter == "beta") return "bias";
-  return parameter;  // running_mean, running_var
-}
-
-// A convolution of single pixels, which PyTorch computes as a product, channels last.
-bool IsProductOfPixels(const TorchModule& module, const Node& node) {
-  return module.Type() == "FC" && node.layer->type_name() == "Conv2D" &&
-         node.parameters[0].shape.rank() == 2;
-}
-
-// ConvNeXt's factor for each channel, in PyTorch the parameter layer_scale of a block.
-bool IsLayerScale(const Node& node) {
-  const Shape& weights = node.parameters[0].shape;
-  return node.layer->type_name() == "Conv2D" && weights.rank() == 3 && weights[1] == 1 &&
-         weights[2] == 1;
-}
-
-// Whether the module may be the layer. Weights of a transposed convolution look like others: the
-// network says which of the two a module is.
-bool IsOfType(const TorchModule& module, const Node& node) {
-  const std::string_view layer = node.layer->type_name();
-  if (layer == "TransposedConv2D") return module.Type() == "Conv2D";
-  return module.Type() == layer || IsProductOfPixels(module, node);
-}
-
-// PyTorch's shape of a parameter in NCHW, whose elements have the same order but for a matrix.
-std::vector<int64_t> TorchShape(const TorchModule& module, const Node& node,
-                                const ParameterSpec& spec) {
-  const Shape& shape = spec.shape;
-  if (spec.name != "weights") return {shape[0]};
-  if (IsProductOfPixels(module, node)) return {shape[0], shape[1]};
-  if (module.Has("layer_scale")) return {shape[0], 1, 1};
-  if (node.layer->type_name() == "FC") return {shape[1], shape[0]};
-  if (shape.rank() == 2) return {shape[0], shape[1], 1, 1};
-  if (shape.rank() == 3) return {shape[0], 1, shape[1], shape[2]};
-  return {shape[0], shape[1], shape[2], shape[3]};
-}
-
-std::string Describe(const Node& node) {
-  return StrCat("layer ", node.id, " (", node.layer->type_name(), ")");
-}
-
-// Why the module does not fit the layer; empty: it fits.
-std::string Misfit(const TorchModule& module, const Node& node) {
-  if (module.Has("layer_scale") && !IsLayerScale(node)) {
-    return StrCat("\"", module.name, "\" has a layer_scale, a factor for each channel, but ",
-                  Describe(node), " is not a depthwise convolution of single pixels");
-  }
-  for (const ParameterSpec& spec : node.parameters) {
-    const std::string array(ArrayOf(module, spec.name));
-    const auto found = module.arrays.find(array);
-    if (found == module.arrays.end()) {
-      if (spec.name == "biases") continue;
-      return StrCat("\"", module.name, "\" has no ", array, ", which ", Describe(node), " needs");
-    }
-    const Shape& shape = found->second->shape();
-    if (std::ranges::equal(shape.extents(), TorchShape(module, node, spec))) continue;
-    return StrCat("\"", module.name, ".", array, "\" has shape ", shape.ToString(), ", but ",
-                  Describe(node), " has ", spec.shape.ToString());
-  }
-  if (module.Has("bias") && std::ranges::none_of(node.parameters, [](const ParameterSpec& spec) {
-        return spec.name == "biases" || spec.name == "beta";
-      })) {
-    return StrCat("\"", module.name, "\" has a bias, but ", Describe(node), " has none");
-  }
-  return "";
-}
 
 absl::Status Fill(const TorchModule& module, size_t index, const Node& node,
                   ParameterStore& store) {
@@ -181,38 +110,32 @@ absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const 
   }
   std::ranges::sort(layers, {}, [&](size_t i) { return graph.nodes()[i].id; });
   MatchedWeights matched;
-  std::vector<std::pair<const TorchModule*, size_t>> pairs;
   std::vector<TorchModule> modules = ModulesOf(weights);
+  const std::string heads = RemoveAuxiliaryHeads(&graph, modules);
+  if (!heads.empty()) matched.differing.push_back(heads);
   if (!SortByLayers(graph, modules) && options.by_names) {
     DTNN_RETURN_IF_ERROR(SortByNames(modules));
   }
   MoveLayerScales(modules);
-  size_t next = 0;
+  std::vector<const TorchModule*> typed;
   for (const TorchModule& module : modules) {
     if (module.Type().empty()) {
       matched.differing.push_back(
           StrCat("\"", module.name, "\" is not a convolution, product, normalisation or PReLU"));
-      continue;
-    }
-    const Node* node = next < layers.size() ? &graph.nodes()[layers[next]] : nullptr;
-    if (node == nullptr || !IsOfType(module, *node)) {
-      return InvalidArgument("\"", module.name, "\" is a ", module.Type(), ", where network ",
-                             graph.name(), " has ", node == nullptr ? "no layer" : Describe(*node),
-                             "; the structures differ");
-    }
-    const std::string misfit = Misfit(module, *node);
-    if (misfit.empty()) {
-      pairs.emplace_back(&module, layers[next]);
-    } else if (options.partial) {
-      matched.differing.push_back(misfit + ": the layer keeps its initial values");
     } else {
-      return InvalidArgument(misfit);
+      typed.push_back(&module);
     }
-    ++next;
   }
-  if (next < layers.size()) {
-    return InvalidArgument("has no module for ", Describe(graph.nodes()[layers[next]]),
-                           " of network ", graph.name(), "; the structures differ");
+  const TorchMatch match = MatchModules(typed, graph, layers);
+  const std::string differences = Differences(match, graph, /*misfits=*/!options.partial);
+  if (!differences.empty()) return InvalidArgument(differences);
+  std::vector<std::pair<const TorchModule*, size_t>> pairs;
+  for (const TorchPair& pair : match.pairs) {
+    if (pair.misfit.empty()) {
+      pairs.emplace_back(pair.module, pair.node);
+    } else {
+      matched.differing.push_back(pair.misfit + ": the layer keeps its initial values");
+    }
   }
   if (pairs.empty()) return InvalidArgument("nothing in it fits network ", graph.name());
   for (const auto& [module, index] : pairs) {
@@ -228,6 +151,7 @@ absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const 
 int64_t OutputsOf(const NamedTensors& weights, bool by_names) {
   int64_t outputs = 0;
   std::vector<TorchModule> modules = ModulesOf(weights);
+  RemoveAuxiliaryHeads(nullptr, modules);
   if (by_names && !SortByNames(modules).ok()) return 0;
   for (const TorchModule& module : modules) {
     if (module.Type() == "FC") outputs = module.arrays.find("weight")->second->shape()[0];

@@ -3,9 +3,10 @@
 // Where all modules of the file have names of layers, as in a network that was imported from
 // PyTorch, these match. Else the modules, in the order in which they run, and the layers with
 // parameters, by their ids, must be of the same kinds, one after the other. A .pth file has modules
-// in the order in which PyTorch registered them. Others are sorted by names, as torchvision calls
-// its modules; names that do not tell are an error. A module without a bias in the file gets one of
-// zeros, where the layer has one: which is said, but before a batch normalisation, which has one.
+// in the order in which PyTorch registered them. Others are sorted by names, as torchvision and
+// timm call their modules; names that do not tell are an error. Heads that only training has
+// ("aux1") are skipped, which is said. A module without a bias in the file gets one of zeros, where
+// the layer has one: which is said, but before a batch normalisation, which has one.
 
 #ifndef DTNN_MODELS_TORCH_TORCH_WEIGHTS_H_
 #define DTNN_MODELS_TORCH_TORCH_WEIGHTS_H_
@@ -34,8 +35,8 @@ struct MatchedWeights {
 };
 
 // Fills `store`, the float32 parameters of `graph`, which is in NCHW, on the host. InvalidArgument
-// where kinds or, unless `partial`, shapes differ, naming module and layer; nothing has changed
-// then.
+// where kinds or, unless `partial`, shapes differ, naming all modules and layers that do, at most
+// 20 of a kind; nothing has changed then.
 absl::StatusOr<MatchedWeights> FillFromTorch(const NamedTensors& weights, const Graph& graph,
                                              ParameterStore& store,
                                              const TorchWeightsOptions& options = {});
