@@ -54,6 +54,9 @@ TEST_F(ExportTest, LayersKeepTheirNames) {
     const auto model = *Export({.graph = Small(format)});
     EXPECT_THAT(Operators(model), ElementsAre("Conv", "BatchNormalization", "Clip", "GlobalMaxPool",
                                               "Flatten", "Gemm", "Softmax"));
+    ASSERT_EQ(model.opset_import_size(), 1);
+    EXPECT_EQ(model.opset_import(0).domain(), "");
+    EXPECT_EQ(model.opset_import(0).version(), 17);
     EXPECT_EQ(model.graph().node(0).name(), "1_Conv2D");
     EXPECT_EQ(model.graph().node(5).name(), "6_FC");
     EXPECT_THAT(Dims(model, "1_Conv2D_weights"), ElementsAre(4, 3, 1, 3));

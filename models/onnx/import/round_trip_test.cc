@@ -1,5 +1,5 @@
 // Networks of the zoo, exported and imported again. With DTNN_EVERY_NETWORK all of them that fit
-// into a file; else those of few parameters, of every family.
+// into a file; else those of few parameters and small images, and a narrow one of every family.
 
 #include <algorithm>
 #include <functional>
@@ -18,11 +18,18 @@
 #include "models/onnx/import/import.h"
 #include "models/onnx/testing/answers.h"
 #include "models/quantization/quantize.h"
+#include "models/zoo/convnext.h"
 #include "models/zoo/densenet.h"
 #include "models/zoo/googlenet.h"
+#include "models/zoo/inception.h"
+#include "models/zoo/inverted_residual.h"
 #include "models/zoo/mobilenet.h"
+#include "models/zoo/regnet.h"
 #include "models/zoo/resnet.h"
+#include "models/zoo/shufflenet.h"
+#include "models/zoo/squeezenet.h"
 #include "models/zoo/unet.h"
+#include "models/zoo/vgg.h"
 #include "models/zoo/zoo.h"
 #include "tensor/text/str_cat.h"
 
@@ -124,6 +131,71 @@ TEST_F(RoundTripTest, NarrowNetworksOfTheOtherFamilies) {
        [](GraphBuilder& b) { AppendGoogLeNet(b, {.final_window = 0, .width_divisor = 16}, 4); }},
       {"mobilenet",
        [](GraphBuilder& b) { AppendMobileNet(b, {.tensorflow = true, .width_divisor = 16}, 4); }},
+      {"mobilenet_v2",
+       [](GraphBuilder& b) {
+         AppendInvertedResiduals(
+             b,
+             {.blocks = {{4, 4, 3, 3, 1}, {3, 9, 5, 3, 2}, {5, 15, 5, 3, 1}}, .stem = 4, .last = 7},
+             4);
+       }},
+      {"mobilenet_v3",
+       [](GraphBuilder& b) {
+         const ActivationKind wish = ActivationKind::kHardSwish;
+         AppendInvertedResiduals(
+             b,
+             {.blocks = {{4, 4, 4, 3, 2, 2, ActivationKind::kRelu}, {4, 9, 5, 5, 1, 3, wish}},
+              .stem = 4,
+              .last = 7,
+              .hidden = 6,
+              .activation = wish,
+              .batch_norm = {.epsilon = 1e-3}},
+             4);
+       }},
+      {"efficientnet",
+       [](GraphBuilder& b) {
+         const ActivationKind silu = ActivationKind::kSilu, gate = ActivationKind::kSigmoid;
+         AppendInvertedResiduals(b,
+                                 {.blocks = {{4, 4, 3, 3, 1, 1, silu, silu, gate},
+                                             {3, 9, 5, 5, 2, 2, silu, silu, gate},
+                                             {5, 15, 5, 3, 1, 2, silu, silu, gate}},
+                                  .stem = 4,
+                                  .last = 7,
+                                  .activation = silu},
+                                 4);
+       }},
+      {"squeezenet", [](GraphBuilder& b) { AppendSqueezeNet(b, {.width_divisor = 16}, 4); }},
+      {"regnet",
+       [](GraphBuilder& b) {
+         AppendRegNetY(b, {.stages = {{2, 4}, {1, 6}}, .group_width = 2, .stem = 4}, 4);
+       }},
+      {"convnext",
+       [](GraphBuilder& b) {
+         AppendConvNext(b, {.blocks = {1, 2}, .width = 4}, 4);
+       }},
+      {"shufflenet",
+       [](GraphBuilder& b) {
+         AppendShuffleNet(b, {.stem = 4, .blocks = {2, 2}, .widths = {6, 8}, .last = 10}, 4);
+       }},
+      {"torchvision_densenet",
+       [](GraphBuilder& b) {
+         AppendDenseNet(
+             b, {.growth = 3, .blocks = {2, 2}, .stem = DenseNetStem::kConv7, .inputs_first = true},
+             4);
+       }},
+      {"torchvision_googlenet",
+       [](GraphBuilder& b) { AppendTorchvisionGoogLeNet(b, /*small_images=*/true, 16, 4); }},
+      {"inception",
+       [](GraphBuilder& b) {
+         AppendInceptionV3(b, {.small_images = true, .normalised = true, .width_divisor = 16}, 4);
+       }},
+      {"vgg",
+       [](GraphBuilder& b) {
+         AppendVgg(b, {.groups = {{1, 3}, {2, 5}}, .hidden = 6}, 4);
+       }},
+      {"vgg_bn",
+       [](GraphBuilder& b) {
+         AppendVgg(b, {.groups = {{2, 3}}, .hidden = 6, .batch_norm = true, .plain_head = true}, 4);
+       }},
       {"attention",
        [](GraphBuilder& b) {
          b.Conv2d(6, {.kernel = 5, .stride = 3}).SelfAttention({.heads = 2}).Gelu();
