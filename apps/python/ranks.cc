@@ -55,9 +55,25 @@ void Flush() {
   }
 }
 
+template <class Function>
+absl::Status StatusOf(const Function& function) {
+  try {
+    function();
+  } catch (py::error_already_set& error) {
+    return EndedBy(error);
+  }
+  return absl::OkStatus();
+}
+
+// Others may wait for this rank, and its own threads for others.
+void GiveUp(Communicator& communicator) {
+  communicator.Abort(absl::AbortedError("its function raised an error"));
+}
+
 // Ends all runs. A run in use is never destroyed: this waits for the thread that uses it, as Python
-// waits for threads at its end, and where `stop` is set what it computes is stopped.
-void EndRuns(bool stop) {
+// waits for threads at its end. After an error, also of the handler of a signal that comes
+// meanwhile, what it computes is stopped.
+void EndRuns(Communicator& communicator, absl::Status& status) {
   while (!users.empty()) {
     const auto idle = std::ranges::find_if(users, [](UsesRanks* user) { return !user->busy(); });
     if (idle != users.end()) {
@@ -66,7 +82,15 @@ void EndRuns(bool stop) {
       user->DropRun();
       continue;
     }
-    if (stop) std::ranges::for_each(users, &UsesRanks::StopRun);
+    if (status.ok()) {
+      status = StatusOf([] {
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      });
+    }
+    if (!status.ok()) {
+      GiveUp(communicator);
+      std::ranges::for_each(users, &UsesRanks::StopRun);
+    }
     const py::gil_scoped_release released;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -75,14 +99,11 @@ void EndRuns(bool stop) {
 // Calls it as this rank; its runs end with it.
 absl::Status Call(const py::function& work, Communicator& communicator) {
   const py::gil_scoped_acquire held;
-  absl::Status status;
   current = &communicator;
-  try {
-    work(communicator.rank(), communicator.size());
-  } catch (py::error_already_set& error) {
-    status = EndedBy(error);
-  }
-  EndRuns(/*stop=*/!status.ok());
+  absl::Status status = StatusOf([&] { work(communicator.rank(), communicator.size()); });
+  // After a signal, ranks that still save are left alone.
+  if (!status.ok() && !absl::IsCancelled(status)) GiveUp(communicator);
+  EndRuns(communicator, status);
   current = nullptr;
   Flush();
   return status;
@@ -103,14 +124,7 @@ void RunWork(const py::function& work, const Keywords& keywords) {
           "train.py, or without MPI dtnn launch -n 2 -- python3 train.py")};
     }
     status = RunAsRank(place, RankProcessOf(options, "dtnn", std::cerr), std::cout, std::cerr,
-                       [&](Communicator& communicator) {
-                         const absl::Status done = Call(work, communicator);
-                         // Others may wait for this rank.
-                         if (!done.ok() && !absl::IsCancelled(done)) {
-                           communicator.Abort(absl::AbortedError("its function raised an error"));
-                         }
-                         return done;
-                       });
+                       [&](Communicator& communicator) { return Call(work, communicator); });
   }
   if (status.ok() || !status.message().empty()) return Check(status);
   PyErr_SetObject(PyExc_SystemExit, py::int_(ExitCodeOf(status)).ptr());

@@ -1,5 +1,6 @@
 """dtnn.run_as_rank: processes that mpirun or launch started train one model."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -114,6 +115,38 @@ class Watch(dtnn.Callback):
 
 dtnn.run_as_rank(fail)
 """
+WAITS_FOR_ANOTHER_RANK = """
+import threading
+
+def fail(rank, ranks):
+    global end
+    run = make(parallel="data", batch_size=10, stop_on_signal=False)
+    if rank == 1:
+        return open(sys.argv[1] + ".end").read()  # until rank 0 has left
+    end = open(sys.argv[1] + ".end", "w")
+    threading.Thread(target=run.fit).start()
+    while "computes" not in repr(run):
+        pass
+    raise ERROR("beside a thread")
+
+dtnn.run_as_rank(fail, comm_timeout=1000)
+"""
+CTRL_C = """
+import signal, threading
+
+class Watch(dtnn.Callback):
+    def on_epoch_begin(self, epoch):
+        if epoch == 2:  # the main thread runs the handler, wherever the signal arrives
+            signal.raise_signal(signal.SIGINT)
+
+def begin(rank, ranks):
+    options = {"num_epochs": 1000000, "stop_on_signal": False, "callbacks": [Watch()]}
+    run = make(parallel="data", batch_size=10, **options)
+    threading.Thread(target=run.fit).start()
+
+dtnn.run_as_rank(begin)
+sys.stdout.write("after\\n")
+"""
 ENDS_IN_A_THREAD = """
 import threading, time
 
@@ -208,6 +241,19 @@ class RanksTest(unittest.TestCase):
         done = self.start(["apps/launch/launch", "-n", "2", "--"], FAILS_BESIDE_A_THREAD)
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("ValueError: beside a thread", done.stdout)
+
+    def test_an_exception_stops_a_thread_that_waits_for_another_rank(self):
+        os.mkfifo(self.folder + "/mine.safetensors.end")
+        for error in ("ValueError", "KeyboardInterrupt"):
+            program = WAITS_FOR_ANOTHER_RANK.replace("ERROR", error)
+            done = self.start(["apps/launch/launch", "-n", "2", "--"], program)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("dtnn.Error: rank 0 gave up", done.stdout)
+
+    def test_ctrl_c_stops_a_run_that_is_awaited(self):
+        done = self.start(["apps/launch/launch", "-n", "2", "--"], CTRL_C)
+        self.assertEqual(done.returncode, 130, done.stdout)
+        self.assertNotIn("after", done.stdout)
 
     def test_a_run_that_another_thread_ends_is_awaited(self):
         done = self.start(["apps/launch/launch", "-n", "1", "--"], ENDS_IN_A_THREAD)
