@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "apps/python/bindings.h"
@@ -196,12 +197,24 @@ void BindNetwork(py::module_& module) {
       .def("softmax",
            [](Layers& self) { self.steps.push_back([](GraphBuilder& b) { b.Softmax(); }); })
       .def("activation",
-           [](Layers& self, std::string_view word, double slope, double alpha, double low,
-              double high) {
+           [](Layers& self, std::string_view word, std::optional<double> slope,
+              std::optional<double> alpha, std::optional<double> low, std::optional<double> high) {
              const ActivationKind kind =
                  KindOf<ActivationKind>("activation", word, kActivationKinds, Name);
-             const ActivationNumbers numbers = {
-                 .slope = slope, .alpha = alpha, .low = low, .high = high};
+             ActivationNumbers numbers;
+             const auto take = [kind](std::string_view name, ActivationKind owner,
+                                      std::optional<double> given, double& number) {
+               if (!given) return;
+               if (kind != owner) {
+                 throw StatusError{InvalidArgument(name, ": no such option of ", Name(kind),
+                                                   "; it is one of ", Name(owner))};
+               }
+               number = *given;
+             };
+             take("slope", ActivationKind::kLeakyRelu, slope, numbers.slope);
+             take("alpha", ActivationKind::kElu, alpha, numbers.alpha);
+             take("low", ActivationKind::kClip, low, numbers.low);
+             take("high", ActivationKind::kClip, high, numbers.high);
              self.steps.push_back([=](GraphBuilder& b) { b.Activation(kind, numbers); });
            })
       .def("prelu",

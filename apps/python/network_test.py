@@ -241,6 +241,11 @@ class NetworkTest(unittest.TestCase):
         refuses(ValueError, "positive extents", lambda n: n.input(8, 8, -1))
         refuses(ValueError, "must come first", lambda n: n.relu().input(8, 8, 3))
         refuses(ValueError, "activation=relux: expected relu, ", lambda n: n.activation("relux"))
+        words = "^slope: no such option of elu; it is one of leaky_relu$"
+        refuses(ValueError, words, lambda n: n.activation("elu", slope=0.01))
+        for name, owner in (("slope", "leaky_relu"), ("alpha", "elu"), ("low", "clip"), ("high", "clip")):
+            words = f"^{name}: no such option of relu; it is one of {owner}$"
+            refuses(ValueError, words, lambda n: n.activation("relu", **{name: 0}))
         refuses(ValueError, "grouping=all: expected standard, ", lambda n: n.conv2d(3, grouping="all"))
         refuses(ValueError, "initializer=x: expected zeros", lambda n: n.fc(3, initializer="x"))
         refuses(TypeError, "filters=3.5: expected a whole number", lambda n: n.conv2d(3.5))

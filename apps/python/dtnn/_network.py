@@ -253,17 +253,18 @@ class Network:
         self,
         kind: str,
         *,
-        slope: float = 0.01,
-        alpha: float = 1.0,
-        low: float = -1.0,
-        high: float = 1.0,
+        slope: float | None = None,
+        alpha: float | None = None,
+        low: float | None = None,
+        high: float | None = None,
     ) -> Network:
         """One of relu, sigmoid, tanh, leaky_relu, relu6, arctanh, log, hard_sigmoid, silu,
         gelu, hard_swish, elu, clip, softplus, mish.
 
-        slope: of leaky_relu, below 0. alpha: of elu. low, high: of clip.
+        slope: of leaky_relu, below 0; else 0.01. alpha: of elu; else 1. low, high: of clip; else
+        -1 and 1.
         """
-        numbers = (float(slope), float(alpha), float(low), float(high))
+        numbers = (None if x is None else float(x) for x in (slope, alpha, low, high))
         self._core.activation(text_bytes("kind", kind), *numbers)
         return self
 
