@@ -50,8 +50,8 @@ JobSecret SecretOf(const char* text = "0123456789abcdef0123456789abcdef") {
 // A coordinator with a thread of its own.
 class Job {
  public:
-  explicit Job(CoordinatorOptions options) {
-    Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  explicit Job(CoordinatorOptions options, const std::string& host = "127.0.0.1") {
+    Socket listener = Must(Listen({.host = host, .port = 0}));
     address_ = Must(listener.Local());
     options.more_come = [this] { return more_come.load(); };
     coordinator_ = std::make_unique<Coordinator>(options, SecretOf(), std::move(listener));
@@ -82,7 +82,8 @@ class Job {
 // What a rank of a run is, as far as these tests see it.
 class Rank {
  public:
-  explicit Rank(const Job& job, milliseconds timeout = kTimeout)
+  explicit Rank(const Job& job, milliseconds timeout = kTimeout) : Rank(job.address(), timeout) {}
+  explicit Rank(const Endpoint& coordinator, milliseconds timeout = kTimeout)
       : patience_{.timeout = timeout,
                   .warn_after = timeout,
                   .warn =
@@ -90,7 +91,7 @@ class Rank {
                         std::lock_guard lock(mutex_);
                         warnings_ += line;
                       }},
-        membership_(std::make_unique<Membership>(MembershipOptions{.coordinator = job.address()},
+        membership_(std::make_unique<Membership>(MembershipOptions{.coordinator = coordinator},
                                                  SecretOf(), patience_)) {}
 
   // In the background; `formation` and `communicator` are there when it is over.
@@ -313,6 +314,23 @@ TEST(ElasticTest, NewcomersAreTakenInWhenAllHavePaused) {
   all.push_back(&newcomer);
   for (Rank* rank : all) EXPECT_FALSE(rank->newcomers_wait());
   ExpectTogether(all);
+}
+
+// As where the coordinator's host is known to itself by an address that others cannot call.
+TEST(ElasticTest, ARankBesideTheCoordinatorIsCalledWhereOthersReachThat) {
+  const Job job({.range = {.min = 1, .max = 2}, .first = 1}, "");
+  const uint16_t port = job.address().port;
+  Rank beside(Endpoint{.host = "", .port = port});
+  ASSERT_TRUE(beside.Form(/*holds_state=*/false).get().ok());
+  Rank elsewhere(Endpoint{.host = "127.0.0.2", .port = port});
+  auto formed = elsewhere.Form(false);
+  const Clock::time_point end = Clock::now() + kTimeout;
+  while (!beside.newcomers_wait()) ASSERT_LT(Clock::now(), end);
+  FormAll({&beside}, /*holds_state=*/true);
+  ASSERT_TRUE(formed.get().ok());
+  ASSERT_EQ(elsewhere.rank(), 1);
+  EXPECT_THAT(elsewhere.address_of_rank_0, ::testing::StartsWith("127.0.0.2:"));
+  ExpectTogether({&beside, &elsewhere});
 }
 
 TEST(ElasticTest, WhereARunCannotGrowOnlyPlacesOfLostRanksAreFilled) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "comm/transport/tcp/dial.h"
+#include "comm/transport/tcp/own_listener.h"
 #include "comm/transport/tcp/rendezvous.h"
 #include "tensor/errors.h"
 
@@ -60,13 +61,13 @@ absl::Status Membership::Write(std::string_view bytes) {
 }
 
 absl::Status Membership::Join(const RankFacts& facts) {
-  // At the address from which it reaches the coordinator, and before anybody hears of it.
+  // Before anybody hears of it.
   Socket borrowed(stream_->descriptor());
-  const absl::StatusOr<Endpoint> here = borrowed.Local();
+  absl::StatusOr<OwnListener> own = ListenBeside(borrowed, options_.coordinator);
   borrowed.Release();
-  DTNN_RETURN_IF_ERROR(here.status());
-  DTNN_ASSIGN_OR_RETURN(listener_, Listen({.host = here->host, .port = 0}));
-  DTNN_ASSIGN_OR_RETURN(const Endpoint mine, listener_.Local());
+  DTNN_RETURN_IF_ERROR(own.status());
+  listener_ = std::move(own->socket);
+  const Endpoint& mine = own->endpoint;
   ElasticWord word = {.kind = ElasticWord::kJoin,
                       .timeout_ms = patience_.timeout.count(),
                       .port = mine.port,
@@ -141,9 +142,10 @@ absl::StatusOr<Mesh> Membership::MeetOthers(const ElasticNotice& place) {
     TakeNotices();
     return broken_;
   };
+  const Endpoint told = {.host = place.host, .port = place.port};
   return Meet({.rank = place.rank,
                .size = place.size,
-               .address = {.host = place.host, .port = place.port},
+               .address = EndpointFor(told, options_.coordinator),
                .listener = place.rank == 0 ? listener_.Release() : -1,
                .stream = options_.stream},
               own, patience);

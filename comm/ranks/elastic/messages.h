@@ -28,7 +28,9 @@ struct ElasticWord {
 
   uint32_t magic = kElasticMagic, kind = kJoin;
   int64_t timeout_ms = 0;  // how long it waits for others
-  char host[46] = {};      // where it listens, should it become rank 0: an address in numbers
+  // Where it listens, should it become rank 0: an address in numbers; empty: the coordinator's
+  // (comm/transport/tcp/own_listener.h).
+  char host[46] = {};
   uint16_t port = 0;
   uint8_t holds_state = 0;  // it has the run's last whole step
   uint8_t may_grow = 0;     // from which more ranks than before can continue too

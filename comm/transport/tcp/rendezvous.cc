@@ -18,6 +18,7 @@
 #include "comm/patience.h"
 #include "comm/transport/meeting/stream_door.h"
 #include "comm/transport/tcp/dial.h"
+#include "comm/transport/tcp/own_listener.h"
 #include "comm/transport/tcp/tcp_listener.h"
 #include "comm/wait.h"
 #include "tensor/errors.h"
@@ -29,7 +30,7 @@ using Clock = Wait::Clock;
 
 // What a rank says of itself: where it listens, and what it shares with whom.
 struct RankCard {
-  char host[46] = {};  // an address in numbers
+  char host[46] = {};  // an address in numbers; empty: rank 0's (own_listener.h)
   uint16_t port = 0;
   uint64_t network_space = 0;  // comm/network_space.h
   int32_t rank = 0, reserved = 0;
@@ -167,12 +168,10 @@ absl::Status Meeting::AcceptAll() {
 absl::StatusOr<std::string> Meeting::OwnCard(int to, const Socket& socket) {
   RankCard card = {.network_space = NetworkSpace(), .rank = options_.rank};
   if (to == 0) {
-    // At the address from which this rank reaches rank 0.
-    DTNN_ASSIGN_OR_RETURN(const Endpoint here, socket.Local());
-    DTNN_ASSIGN_OR_RETURN(listener_, Listen({.host = here.host, .port = 0}));
-    DTNN_ASSIGN_OR_RETURN(const Endpoint mine, listener_.Local());
-    mine.host.copy(card.host, sizeof(card.host) - 1);
-    card.port = mine.port;
+    DTNN_ASSIGN_OR_RETURN(OwnListener mine, ListenBeside(socket, options_.address));
+    listener_ = std::move(mine.socket);
+    mine.endpoint.host.copy(card.host, sizeof(card.host) - 1);
+    card.port = mine.endpoint.port;
   }
   return std::string(reinterpret_cast<const char*>(&card), sizeof(card));
 }
@@ -217,7 +216,8 @@ absl::Status Meeting::Join() {
   for (int rank = 1; rank < options_.rank; ++rank) {
     RankCard& card = cards_[size_t(rank)];
     card.host[sizeof(card.host) - 1] = '\0';
-    DTNN_RETURN_IF_ERROR(Call(rank, {.host = card.host, .port = card.port}));
+    const Endpoint told = {.host = card.host, .port = card.port};
+    DTNN_RETURN_IF_ERROR(Call(rank, EndpointFor(told, options_.address)));
   }
   const std::vector<RankCard> known = cards_;
   DTNN_RETURN_IF_ERROR(AcceptAll());

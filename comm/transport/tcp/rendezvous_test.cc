@@ -168,6 +168,20 @@ TEST(RendezvousTest, AllAddressesOfAHostAreTried) {
   }
 }
 
+// As on two hosts: to rank 0's, its own name means an address of itself alone, as with Debian's
+// /etc/hosts; the other knows a better one. A rank beside rank 0 must be called there, too.
+TEST(RendezvousTest, AnAddressOfOneHostAloneIsNotTheOneThatOthersCall) {
+  Job job(3, "");
+  const Endpoint from_elsewhere = {.host = "127.0.0.2", .port = job.address().port};
+  job.set_host("");  // a name, and what it means here
+  job.Start(0);
+  job.Start(1);
+  job.Start({.rank = 2, .size = 3, .address = from_elsewhere});
+  job.Wait();
+  ExpectConnected(job, 3);
+  EXPECT_THAT(job.mesh(2)->links[1].address, ::testing::StartsWith("127.0.0.2:"));
+}
+
 // Elastic runs meet once per generation.
 TEST(RendezvousTest, OneRankAloneLeavesNoListenerOpen) {
   Socket listener = Must(Listen({"127.0.0.1", 0}));
