@@ -15,7 +15,7 @@ namespace dtnn {
 
 struct OwnListener {
   Socket socket;
-  // What others are told; no host: the one at which they reach the process that all call.
+  // For others to call; no host: the one at which they reach the process that all call.
   Endpoint endpoint;
 };
 
@@ -23,7 +23,7 @@ struct OwnListener {
 // one of this host alone, and `called` is not. Errors: socket.h.
 absl::StatusOr<OwnListener> ListenBeside(const Socket& connection, const Endpoint& called);
 
-// Where a rank is called that has told `told`, by one that reaches the others' process at `called`.
+// Where to call a rank that said `told`, by one that reaches the process of all at `called`.
 inline Endpoint EndpointFor(const Endpoint& told, const Endpoint& called) {
   return {.host = told.host.empty() ? called.host : told.host, .port = told.port};
 }
