@@ -19,6 +19,10 @@ using std::chrono::milliseconds;
 
 // How long clients get to fetch the final parameters.
 constexpr std::chrono::seconds kLastMessages(10);
+// Where all wait for an aggregator that was started again: for the first of them, and, when enough
+// have come, for another one. A client calls again after two seconds, or, where its call was lost
+// with the aggregator before, after twelve.
+constexpr std::chrono::seconds kReturn(30), kQuiet(3);
 
 }  // namespace
 
@@ -59,20 +63,25 @@ absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
   const auto busy = std::ranges::count_if(roster.members(), [](const auto& id_and_member) {
     return id_and_member.second.attempt != nullptr;
   });
-  const Clock::time_point end =
-      Clock::now() + kLastMessages + (busy > 0 ? options.deadline : milliseconds(0));
+  // Where the aggregator before this one has ended with the last round done.
+  const bool awaits = roster.members().empty();
+  const Clock::time_point end = Clock::now() + (awaits ? kReturn : kLastMessages) +
+                                (busy > 0 ? options.deadline : milliseconds(0));
   if (busy > 0) {
     options.Say(StrCat("waits for ", busy,
                        busy == 1 ? " client that trains" : " clients that train", ", ",
                        ToString(options.deadline + milliseconds(kLastMessages)),
                        " at most, to send the final parameters"));
   }
-  // Where the aggregator before this one has ended with the last round done, all wait for this one.
-  const bool awaits = roster.members().empty();
   if (awaits) {
-    options.Say(StrCat("waits for clients, ", ToString(milliseconds(kLastMessages)),
-                       ", to send the final parameters"));
+    options.Say(StrCat("waits for clients, ", ToString(milliseconds(kReturn)),
+                       " at most, to send the final parameters"));
   }
+  Clock::time_point left = Clock::now();  // the last one
+  const auto some_may_come = [&] {
+    if (!roster.members().empty()) left = Clock::now();
+    return awaits && (told.size() < size_t(options.min_clients) || Clock::now() < left + kQuiet);
+  };
   do {  // also those who come now
     for (auto& [id, member] : roster.members()) {
       if (member.name.empty() || !told.insert(id).second) continue;
@@ -87,7 +96,7 @@ absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
     // A connection that is closed with bytes unread may take what was sent with it: clients go
     // first.
     DTNN_RETURN_IF_ERROR(roster.Turn(end));
-  } while ((awaits || !roster.members().empty()) && Clock::now() < end);
+  } while ((some_may_come() || !roster.members().empty()) && Clock::now() < end);
   return absl::OkStatus();
 }
 
