@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -7,6 +8,7 @@
 
 #include "data/testing/idx_files.h"
 #include "gtest/gtest.h"
+#include "models/onnx/export/export.h"
 #include "models/onnx/file/onnx_file.h"
 #include "models/onnx/import/import.h"
 #include "models/onnx/testing/answers.h"
@@ -76,6 +78,58 @@ TEST(Int8ModelTest, AnswersAreThoseOfOnnxRuntime) {
     ASSERT_EQ(int64_t(y.size()), expected.num_elements());
     for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected.data<float>()[i], 0.005) << i;
   }
+}
+
+// Files that export wrote of networks above (testdata/make_exports.py).
+class StoredExportTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  StoredExportTest() : imported_(Import(StrCat(kFolder, GetParam(), ".onnx"))) {}
+
+  absl::StatusOr<ImportedModel> Import(const std::string& path) {
+    const auto onnx = ReadOnnx(path);
+    if (!onnx.ok()) return onnx.status();
+    return ImportModel(*onnx, path, *host_);
+  }
+
+  std::unique_ptr<DeviceContext> host_ = *DeviceContext::Create(Device::Cpu());
+  const absl::StatusOr<ImportedModel> imported_;  // the network that was exported
+};
+INSTANTIATE_TEST_SUITE_P(Networks, StoredExportTest,
+                         ::testing::Values("resnet", "shufflenet", "convnext"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// Else the answers are those to another file.
+TEST_P(StoredExportTest, TheExporterWritesThisFile) {
+  ASSERT_TRUE(imported_.ok()) << imported_.status();
+  const auto stored = ReadOnnx(StrCat(kFolder, GetParam(), "_export.onnx"));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const auto exported = ExportModel(imported_->model, *imported_->store, *host_);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  ASSERT_EQ(exported->opset_import_size(), 1);
+  EXPECT_EQ(exported->opset_import(0).ShortDebugString(),
+            stored->opset_import(0).ShortDebugString());
+  const onnx::GraphProto &now = exported->graph(), &then = stored->graph();
+  EXPECT_EQ(now.input(0).ShortDebugString(), then.input(0).ShortDebugString());
+  EXPECT_EQ(now.output(0).ShortDebugString(), then.output(0).ShortDebugString());
+  ASSERT_EQ(now.node_size(), then.node_size());
+  for (int i = 0; i < now.node_size(); ++i) {
+    EXPECT_EQ(now.node(i).ShortDebugString(), then.node(i).ShortDebugString());
+  }
+  ASSERT_EQ(now.initializer_size(), then.initializer_size());
+  for (int i = 0; i < now.initializer_size(); ++i) {
+    EXPECT_EQ(now.initializer(i).ShortDebugString(), then.initializer(i).ShortDebugString());
+  }
+}
+
+TEST_P(StoredExportTest, AnswersAreThoseOfOnnxRuntime) {
+  ASSERT_TRUE(imported_.ok()) << imported_.status();
+  const Tensor x = testing::CountedSamples(imported_->model.graph, 2, /*channels_first=*/true);
+  const std::vector<float> y =
+      testing::Answers(imported_->model, *imported_->store, *host_,
+                       testing::NewFolder("export") + "/model.safetensors", x);
+  const Tensor expected = *ReadNpy(StrCat(kFolder, GetParam(), "_export.npy"));
+  ASSERT_EQ(int64_t(y.size()), expected.num_elements());
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected.data<float>()[i], 1e-5) << i;
 }
 
 }  // namespace
