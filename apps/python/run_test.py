@@ -5,6 +5,7 @@ import gc
 import os
 import pathlib
 import pydoc
+import sys
 import tempfile
 import threading
 import unittest
@@ -193,6 +194,8 @@ class RunTest(unittest.TestCase):
         options = {"checkpoint_dir": self.folder / "c", "resume": "if-there"}
         with begin(num_epochs=1, **options) as run:
             run.fit()
+        saved = dtnn.load(next((self.folder / "c").glob("checkpoint-*.npz")))
+        self.assertEqual(saved.training["written_by"], f"DTNN {dtnn.__version__}")
         resumed = begin(num_epochs=3, **options)
         self.assertEqual(resumed.epochs_done, 1)
         resumed.fit()
@@ -392,6 +395,48 @@ class RunTest(unittest.TestCase):
             run = begin(data=dtnn.Arrays(X.copy(), Y), loader_threads=2)
             del run
         gc.collect()
+
+    def test_other_threads_run_meanwhile(self):
+        def others_run(compute):
+            """Whether another thread that may run once compute() is called runs before its end."""
+            begun, ended, seen = threading.Lock(), [], []
+
+            def look():
+                begun.acquire()
+                seen.append(not ended)
+
+            begun.acquire()
+            thread = threading.Thread(target=look)
+            thread.start()
+            begun.release()
+            compute()
+            ended.append(True)
+            thread.join()
+            return seen[0]
+
+        run = begin(batch_size=1, num_epochs=1)
+        run.save(self.folder / "mine.npz")
+        model = dtnn.load(self.folder / "mine.npz", batch_size=1)
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1000)  # a thread runs when another one lets it, not before
+        self.assertFalse(any(others_run(lambda: sum(range(1000))) for _ in range(10)))
+        for compute in (
+            lambda: run.fit(1),
+            run.evaluate,
+            lambda: run.predict(X),
+            lambda: model.predict(X),
+        ):
+            # The system may let it wait until the end, once and again.
+            self.assertTrue(any(others_run(compute) for _ in range(100)))
+
+    def test_arrays_are_shared_by_dlpack(self):
+        run = begin()
+        run.save(self.folder / "mine.npz")
+        model = dtnn.load(self.folder / "mine.npz")
+        for array in (run.parameters["4_FC_weights"], run.predict(X), model.predict(X)):
+            shared = np.from_dlpack(array)
+            np.testing.assert_array_equal(shared, array)
+            self.assertTrue(np.shares_memory(shared, array))
 
     def test_another_thread_cannot_use_a_busy_run(self):
         entered, leave = threading.Event(), threading.Event()
