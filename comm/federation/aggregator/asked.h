@@ -3,14 +3,14 @@
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ASKED_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ASKED_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "comm/federation/messages.h"
-#include "tensor/errors.h"
 
 namespace dtnn::federation {
 
@@ -30,13 +30,14 @@ struct Asked {
 };
 
 // FailedPrecondition where fewer than `needed` of them are not left out.
-inline absl::Status CheckLeft(std::span<const Asked> asked, int needed) {
-  const auto gone = std::ranges::count(asked, Asked::State::kLeftOut, &Asked::state);
-  const int64_t left = int64_t(asked.size()) - gone;
-  if (left >= needed) return absl::OkStatus();
-  return FailedPrecondition("only ", left, " of ", asked.size(), " clients are left, and ", needed,
-                            " are needed");
-}
+absl::Status CheckLeft(std::span<const Asked> asked, int needed);
+
+// Protocols, sums and `why` know clients by their positions among those that were asked, since
+// clients, who may be told, do not know who the others are: "client 3". The same for the log, with
+// names.
+std::string WithNames(std::string_view text, std::span<const Asked> asked);
+absl::Status WithNames(const absl::Status& status, std::span<const Asked> asked);
+std::vector<Asked> WithNames(std::span<const Asked> asked);
 
 }  // namespace dtnn::federation
 

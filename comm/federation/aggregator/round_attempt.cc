@@ -125,9 +125,9 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::RunAttempt(const std::vector<in
     for (const Asked& client : attempt->asked()) {
       if (client.why.empty() || !told.insert(client.name).second) continue;
       const bool used = client.state == Asked::State::kAccepted;
-      options_.Warn(
-          StrCat("round ", state_.rounds_done + 1, ": client ", client.name,
-                 used ? ": its update is used, although " : " is left out: ", client.why));
+      options_.Warn(StrCat("round ", state_.rounds_done + 1, ": client ", client.name,
+                           used ? ": its update is used, although " : " is left out: ",
+                           WithNames(client.why, attempt->asked())));
     }
     if (attempt->over()) return attempt;
     DTNN_RETURN_IF_ERROR(roster_.Turn(attempt->next()));

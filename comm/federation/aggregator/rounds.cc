@@ -94,7 +94,7 @@ absl::Status Rounds::RunRound() {
     lost_.Count(attempt->asked(), !attempt->failure().ok(), options_.min_clients);
     Account(*attempt);
     TellVerdicts(*attempt, attempt->failure().ok());
-    options_.Observer().OnAttemptEnd(attempt->asked(), attempt->failure().ok());
+    options_.Observer().OnAttemptEnd(WithNames(attempt->asked()), attempt->failure().ok());
     if (attempt->failure().ok()) {
       const auto [sent_now, received_now] = roster_.bytes();
       DTNN_RETURN_IF_ERROR(TakeSum(*attempt));

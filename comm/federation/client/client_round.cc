@@ -290,7 +290,12 @@ absl::Status ClientRound::Forgo(const absl::Status& why, uint32_t reason) {
   if (why.ok()) return why;
   const std::string text(why.message());
   if (context_.options.warn) {
-    context_.options.warn(StrCat("round ", start_.round, ": takes no part: ", text));
+    // A client does not know the names of the others.
+    const std::string culprit = reason < kAccuses
+                                    ? ""
+                                    : StrCat("; the aggregator's log says which is client ",
+                                             reason - kAccuses, " of this round");
+    context_.options.warn(StrCat("round ", start_.round, ": takes no part: ", text, culprit));
   }
   Decline(text, reason);
   return absl::OkStatus();

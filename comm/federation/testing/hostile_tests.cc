@@ -176,7 +176,7 @@ TEST_F(HostileTest, NumbersWhoseSquaresAreInfiniteAreLeftOutAndNamed) {
 }
 
 TEST_F(HostileTest, AShareOfTheJointKeyThatWasNotAnnouncedIsLeftOutAndNamed) {
-  RunProtected(Protection::kThreshold, "bad-one is left out: the key share of client",
+  RunProtected(Protection::kThreshold, "bad-one is left out: the key share of client bad-one",
                [](RawClient& raw, const BadRound& round, const Protector& protector) {
                  const auto client = Must(MakeThresholdClient(
                      protector.context(), round.facts(protector), round.position()));
@@ -190,7 +190,7 @@ TEST_F(HostileTest, AShareOfTheJointKeyThatWasNotAnnouncedIsLeftOutAndNamed) {
 }
 
 TEST_F(HostileTest, AShareOfTheJointKeyForAnotherClientIsLeftOutAndNamed) {
-  RunProtected(Protection::kThreshold, "bad-one is left out: the key share of client",
+  RunProtected(Protection::kThreshold, "bad-one is left out: the key share of client bad-one",
                [](RawClient& raw, const BadRound& round, const Protector& protector) {
                  const int other = (round.position() + 1) % 3;
                  const auto client =
@@ -217,12 +217,13 @@ auto Advertising(const std::function<void(masked::Advertisement&)>& change) {
 }
 
 TEST_F(HostileTest, AKeyForMasksThatIsThereTwiceIsLeftOutAndNamed) {
-  RunProtected(Protection::kMasked, "bad-one is left out: masked sum: client 0 advertises a key",
+  RunProtected(Protection::kMasked,
+               "bad-one is left out: masked sum: client bad-one advertises a key",
                Advertising([](masked::Advertisement& a) { a.masking = a.sealing; }));
 }
 
 TEST_F(HostileTest, AKeyForMasksOfSmallOrderIsLeftOutAndNamed) {
-  RunProtected(Protection::kMasked, "bad-one is left out: masked sum: a key of client 0: ",
+  RunProtected(Protection::kMasked, "bad-one is left out: masked sum: a key of client bad-one: ",
                Advertising([](masked::Advertisement& a) { a.masking = {}; }));
 }
 
@@ -239,6 +240,9 @@ TEST_F(HostileTest, WhoseSharesNobodyCanOpenIsLeftOutAndNamed) {
                  for (Bytes& sealed : list) sealed.back() ^= 1;
                  raw.Send(FrameKind::kReply, round.attempt, 1, ListToBytes(list));
                });
+  // In the aggregator's lines, and, with a number, in the client's own.
+  EXPECT_THAT(said(), HasSubstr("cannot take part in the sum: shares of client bad-one: "));
+  EXPECT_THAT(said(), HasSubstr("; the aggregator's log says which is client "));
 }
 
 // Alone it is not believed; the round is done without it.

@@ -127,7 +127,7 @@ absl::Status Attempt::Step(Clock::time_point now, bool late) {
     }
     if (asked_[size_t(position)].state == State::kLeftOut && protocol_->needs_all()) {
       return FailedPrecondition("client ", asked_[size_t(position)].name, " is missing (",
-                                asked_[size_t(position)].why,
+                                WithNames(asked_[size_t(position)].why, asked_),
                                 "), and threshold keys need all clients of a round");
     }
   }
@@ -135,14 +135,14 @@ absl::Status Attempt::Step(Clock::time_point now, bool late) {
   if (waited_for > 0) return absl::OkStatus();
   switch (phase_) {
     case Phase::kSetUp:
-      return EndSetUp(now);
+      return WithNames(EndSetUp(now), asked_);
     case Phase::kUpdates:
       complete_ = true;
-      return confirmed_ ? EndUpdates(now) : absl::OkStatus();
+      return confirmed_ ? WithNames(EndUpdates(now), asked_) : absl::OkStatus();
     case Phase::kReplies:
-      return EndReplies(now);
+      return WithNames(EndReplies(now), asked_);
     case Phase::kAnswers:
-      DTNN_RETURN_IF_ERROR(ReadSums());
+      DTNN_RETURN_IF_ERROR(WithNames(ReadSums(), asked_));
       phase_ = Phase::kDone;
       break;
     case Phase::kDone:
@@ -241,8 +241,7 @@ absl::Status Attempt::FinishReplies() {
     for (const auto& [accused, accuser] : {std::pair(one, other), std::pair(other, one)}) {
       Asked& of = asked_[size_t(accused)];
       if (of.why.empty()) {
-        of.why = StrCat("it or client ", asked_[size_t(accuser)].name,
-                        " lies about a share of a secret of the two");
+        of.why = StrCat("it or client ", accuser, " lies about a share of a secret of the two");
       }
       Accuse(accused, accuser);
     }

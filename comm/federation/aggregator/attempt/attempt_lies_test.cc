@@ -54,8 +54,8 @@ TEST_F(AttemptTest, OfOneWrongShareBothAreNamedAndNeitherIsBlamed) {
     EXPECT_TRUE(asked(one).disputed);
     EXPECT_FALSE(asked(one).at_fault);
   }
-  EXPECT_THAT(asked(0).why, HasSubstr("it or client client-2 lies"));
-  EXPECT_THAT(asked(2).why, HasSubstr("it or client client-0 lies"));
+  EXPECT_THAT(asked(0).why, HasSubstr("it or client 2 lies"));
+  EXPECT_THAT(asked(2).why, HasSubstr("it or client 0 lies"));
   EXPECT_THAT(asked(1).why, IsEmpty());
 }
 
@@ -65,9 +65,10 @@ TEST_F(AttemptTest, WithNoSharesToSpareAWrongOneFailsTheAttempt) {
   Twist({1}, {0});
   SendUpdates(0, 3);
   ASSERT_TRUE(attempt_->over());
-  EXPECT_THAT(std::string(attempt_->failure().message()),
-              HasSubstr("wrong shares of client 0: among 3 shares no 3 were found that are right; "
-                        "it is not known which are wrong"));
+  EXPECT_THAT(
+      std::string(attempt_->failure().message()),
+      HasSubstr("wrong shares of client client-0: among 3 shares no 3 were found that are right; "
+                "it is not known which are wrong"));
   EXPECT_EQ(attempt_->opened(), 3);
   EXPECT_TRUE(attempt_->average().empty());
 }
@@ -80,7 +81,7 @@ TEST_F(AttemptTest, WithTooManyWrongSharesAllThatWereAskedAreInDoubt) {
   SendUpdates(0, 4);
   ASSERT_TRUE(attempt_->over());
   EXPECT_THAT(std::string(attempt_->failure().message()),
-              HasSubstr("wrong shares of client 0: among 4 shares no 3 were found"));
+              HasSubstr("wrong shares of client client-0: among 4 shares no 3 were found"));
   for (const Asked& asked : attempt_->asked()) {
     EXPECT_TRUE(asked.disputed);
     EXPECT_FALSE(asked.at_fault);

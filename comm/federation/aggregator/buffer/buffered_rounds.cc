@@ -94,10 +94,10 @@ void BufferedRounds::End(Ask& ask) {
   } else {
     ++left_out_;
     options_.Warn(StrCat("round ", state_.rounds_done + 1, ": client ", client.name,
-                         " is left out: ", client.why));
+                         " is left out: ", WithNames(client.why, {&client, 1})));
   }
   lost_.Count({&client, 1}, /*failed=*/false, options_.min_clients);
-  ended_.push_back(client);
+  ended_.push_back(WithNames({&client, 1}).front());
   Close(ask);
 }
 
