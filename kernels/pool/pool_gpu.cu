@@ -54,21 +54,31 @@ struct PoolForwardBody {
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const ImageCell cell = out(i);
     const Window row = rows.windows[cell.row], column = columns.windows[cell.column];
-    W result = average ? W(0) : W(x.At(cell.image, row.first, column.first, cell.channel));
+    const auto at = [&](int64_t a, int64_t b) {
+      return W(x.At(cell.image, row.first + a * rows.dilation, column.first + b * columns.dilation,
+                    cell.channel));
+    };
+    if (average) {
+      W sum = 0;
+      for (int64_t a = 0; a < row.count; ++a) {
+        W of_row = 0;  // by itself: a chain over a whole image would round too much
+        for (int64_t b = 0; b < column.count; ++b) of_row += at(a, b);
+        sum += of_row;
+      }
+      y[cell] = T(sum / W(row.divisor * column.divisor));
+      return;
+    }
+    W result = at(0, 0);
     int64_t index = row.tap * columns.taps + column.tap;
     for (int64_t a = 0; a < row.count; ++a) {
       for (int64_t b = 0; b < column.count; ++b) {
-        const W value = W(x.At(cell.image, row.first + a * rows.dilation,
-                               column.first + b * columns.dilation, cell.channel));
-        if (average) {
-          result += value;
-        } else if (value > result || std::isnan(value)) {
-          result = value;
-          index = (row.tap + a) * columns.taps + column.tap + b;
-        }
+        const W value = at(a, b);
+        if (!(value > result || std::isnan(value))) continue;
+        result = value;
+        index = (row.tap + a) * columns.taps + column.tap + b;
       }
     }
-    y[cell] = T(average ? result / W(row.divisor * column.divisor) : result);
+    y[cell] = T(result);
     if (argmax != nullptr) argmax[i] = Argmax(index);
   }
 };
@@ -158,27 +168,36 @@ struct PoolForwardRowsBody {
   DTNN_HOST_DEVICE Loaded Load(const gpu::VectorCell& cell) const {
     const Pixel pixel = Pixel::Of(cell.row, out);
     const Window row = rows.windows[pixel.row], column = columns.windows[pixel.column];
-    Loaded result;
+    const auto at = [&](int64_t a, int64_t b) {
+      return gpu::LoadVector<kLanes>(&x.At(pixel.image, row.first + a * rows.dilation,
+                                           column.first + b * columns.dilation,
+                                           int64_t(cell.column) * kLanes));
+    };
+    Loaded result = {};
+    if (average) {
+      for (int64_t a = 0; a < row.count; ++a) {
+        W of_row[kLanes] = {};  // by itself: a chain over a whole image would round too much
+        for (int64_t b = 0; b < column.count; ++b) {
+          const gpu::Vector<T, kLanes> values = at(a, b);
+          for (int i = 0; i < kLanes; ++i) of_row[i] += W(values[i]);
+        }
+        for (int i = 0; i < kLanes; ++i) result.value[i] += of_row[i];
+      }
+      for (int i = 0; i < kLanes; ++i) result.value[i] /= W(row.divisor * column.divisor);
+      return result;
+    }
     for (int64_t a = 0; a < row.count; ++a) {
       for (int64_t b = 0; b < column.count; ++b) {
-        const gpu::Vector<T, kLanes> values = gpu::LoadVector<kLanes>(
-            &x.At(pixel.image, row.first + a * rows.dilation, column.first + b * columns.dilation,
-                  int64_t(cell.column) * kLanes));
+        const gpu::Vector<T, kLanes> values = at(a, b);
         const int64_t tap = (row.tap + a) * columns.taps + column.tap + b;
         for (int i = 0; i < kLanes; ++i) {
           const W value = W(values[i]);
           const bool first = a == 0 && b == 0;
-          if (average) {
-            result.value[i] = first ? value : result.value[i] + value;
-          } else if (first || value > result.value[i] || std::isnan(value)) {
-            result.value[i] = value;
-            result.index[i] = tap;
-          }
+          if (!(first || value > result.value[i] || std::isnan(value))) continue;
+          result.value[i] = value;
+          result.index[i] = tap;
         }
       }
-    }
-    if (average) {
-      for (int i = 0; i < kLanes; ++i) result.value[i] /= W(row.divisor * column.divisor);
     }
     return result;
   }

@@ -15,6 +15,7 @@ using testing::Get;
 using testing::IntegerTensor;
 using testing::Put;
 using testing::RandomTensor;
+using testing::TensorOf;
 using testing::ZeroTensor;
 
 // Windows that overlap, leave gaps, reach over the edges or step over elements.
@@ -116,6 +117,22 @@ TEST_P(PoolGpuTest, SameAsCpu) {
       ASSERT_EQ((*pool)->Forward(device_x.view, device_y, Tensor()), absl::OkStatus());
       EXPECT_TRUE(Close(Get(*gpu_, device_y), y, Tolerance())) << spec.ToString();
     }
+  }
+}
+
+// One chain of float32 additions over a window would round by 6e-4. Channels one by one, and in
+// vectors.
+TEST_P(PoolGpuTest, MeansOfLargeWindowsAreSummedRowByRow) {
+  for (const int64_t channels : {1, 4}) {
+    PoolSpec spec = With(PoolSpec{.batch = 1, .height = 256, .width = 256, .channels = channels});
+    spec.window = spec.stride = 256;
+    spec.kind = PoolKind::kAverage;
+    const std::vector<double> tenths(size_t(spec.InputShape().NumElements()), 0.1);
+    const Tensor x = Put(*gpu_, TensorOf(dtype_, spec.InputShape(), tenths));
+    const Tensor y = Put(*gpu_, ZeroTensor(dtype_, spec.OutputShape()));
+    ASSERT_EQ((*CreatePool(*gpu_, spec))->Forward(x, y, Tensor()), absl::OkStatus());
+    EXPECT_TRUE(
+        Close(testing::Values(Get(*gpu_, y)), std::vector<double>(size_t(channels), 0.1), 1e-6));
   }
 }
 

@@ -139,9 +139,22 @@ void ForwardPlane(const Geometry& g, const Plane<T, W>& plane) {
     int64_t output = i;
     for (const Window& rows : g.rows.windows) {
       if (g.average) {
+        const auto sum_of = [&](const Window& taps) HWY_ATTR {
+          auto sum = hn::Zero(d);
+          ForEachTap<kTaps, kStride>(d, g, taps, lanes, static_cast<const T*>(plane.in), Wide<T>(0),
+                                     [&](auto v, int64_t) HWY_ATTR { sum = hn::Add(sum, v); });
+          return sum;
+        };
         auto sum = hn::Zero(d);
-        ForEachTap<kTaps, kStride>(d, g, rows, lanes, static_cast<const T*>(plane.in), Wide<T>(0),
-                                   [&](auto v, int64_t) HWY_ATTR { sum = hn::Add(sum, v); });
+        if constexpr (kTaps > 0) {
+          sum = sum_of(rows);
+        } else {  // row by row: a chain over a whole plane would round too much
+          for (int64_t kh = 0; kh < rows.count; ++kh) {
+            sum = hn::Add(sum, sum_of({.first = rows.first + kh * g.rows.dilation,
+                                       .tap = rows.tap + kh,
+                                       .count = 1}));
+          }
+        }
         const auto divisor = hn::Mul(lanes.divisor, hn::Set(d, Wide<T>(rows.divisor)));
         access.Store(hn::Div(sum, divisor), plane.out + output);
       } else {

@@ -289,6 +289,21 @@ TEST_P(PoolTest, PaddingDoesNotWinAgainstMinusInfinity) {
   }
 }
 
+// One chain of float32 additions over a window would round by 6e-4.
+TEST_P(PoolTest, MeansOfLargeWindowsAreSummedRowByRow) {
+  for (const TensorFormat format : kFormats) {
+    PoolSpec spec = Spec({1, 256, 512, 2}, 256, 256);
+    spec.kind = PoolKind::kAverage;
+    spec.format = format;
+    spec.dtype = GetParam();
+    const Doubles tenths(size_t(spec.InputShape().NumElements()), 0.1);
+    const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+    ASSERT_EQ(Create(spec)->Forward(TensorOf(GetParam(), spec.InputShape(), tenths), y, Tensor()),
+              absl::OkStatus());
+    EXPECT_TRUE(Close(Values(y), Doubles(4, 0.1), 1e-6)) << spec.ToString();
+  }
+}
+
 TEST_P(PoolTest, SmallerBatchesRunOnTheSamePrimitive) {
   for (const TensorFormat format : kFormats) {
     for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
