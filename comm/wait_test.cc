@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/wakeup.h"
+#include "comm/descriptors/wakeup.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -17,7 +17,7 @@
 #include "apps/rounds/round_output.h"
 #include "comm/federation/aggregator/aggregator.h"
 #include "comm/federation/aggregator/criterion.h"
-#include "comm/federation/aggregator/robust_mean.h"
+#include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/identity/allowed_clients.h"
 #include "comm/ranks/job/interrupt.h"
 #include "comm/secrets/crypto/ed25519.h"

@@ -11,7 +11,7 @@
 
 #include "apps/rounds/round_flags.h"
 #include "comm/federation/aggregator/criterion.h"
-#include "comm/federation/aggregator/robust_mean.h"
+#include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/protection.h"
 #include "comm/ranks/job/exit_code.h"
 #include "models/observe/report/report_name.h"

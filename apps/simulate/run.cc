@@ -18,7 +18,7 @@
 #include "apps/simulate/simulation_identity.h"
 #include "apps/simulate/simulation_memory.h"
 #include "comm/federation/aggregator/criterion.h"
-#include "comm/federation/aggregator/robust_mean.h"
+#include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/simulation/client_seconds.h"
 #include "comm/federation/simulation/simulation.h"
 #include "comm/ranks/job/exit_code.h"

@@ -4,7 +4,7 @@
 
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
-#include "comm/federation/aggregator/robust_mean.h"
+#include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/simulation/client_seconds.h"
 #include "comm/ranks/job/exit_code.h"

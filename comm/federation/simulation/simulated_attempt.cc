@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string>
 
-#include "comm/federation/aggregator/plain_sum.h"
+#include "comm/federation/aggregator/sums/plain_sum.h"
 #include "comm/federation/client/update_numbers.h"
 #include "comm/federation/factors.h"
 #include "comm/federation/hidden_metrics.h"

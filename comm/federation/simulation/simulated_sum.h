@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/federation/aggregator/plain_sum.h"
-#include "comm/federation/aggregator/robust_mean.h"
+#include "comm/federation/aggregator/sums/plain_sum.h"
+#include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/protection.h"
 
 namespace dtnn::federation {

@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "comm/descriptors/wakeup.h"
 #include "comm/ranks/exchange/connection.h"
 #include "comm/ranks/exchange/exchange_call.h"
 #include "comm/ranks/exchange/exchange_options.h"
@@ -29,7 +30,6 @@
 #include "comm/ranks/group/group.h"
 #include "comm/ranks/group/group_engine.h"
 #include "comm/transport/mesh.h"
-#include "comm/wakeup.h"
 
 namespace dtnn {
 

@@ -24,12 +24,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "comm/descriptors/wakeup.h"
 #include "comm/secrets/crypto/job_secret.h"
 #include "comm/transport/grpc/switchboard.grpc.pb.h"
 #include "comm/transport/meeting/waiting_room.h"
 #include "comm/transport/relay/datagrams.h"
 #include "comm/transport/tcp/socket.h"
-#include "comm/wakeup.h"
 
 namespace dtnn {
 

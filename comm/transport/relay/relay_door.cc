@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "comm/descriptors/wakeup.h"
 #include "comm/network_space.h"
 #include "comm/secrets/crypto/random_secret.h"
 #include "comm/transport/meeting/waiting_room.h"
@@ -15,7 +16,6 @@
 #include "comm/transport/relay/relay_link.h"
 #include "comm/transport/relay/relay_links.h"
 #include "comm/transport/relay/shared_datagrams.h"
-#include "comm/wakeup.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -28,13 +28,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/descriptors/wakeup.h"
 #include "comm/secrets/crypto/job_secret.h"
 #include "comm/secrets/crypto/wiped.h"
 #include "comm/secrets/crypto/x25519.h"
 #include "comm/transport/relay/datagrams.h"
 #include "comm/transport/relay/packet.h"
 #include "comm/transport/stream.h"
-#include "comm/wakeup.h"
 
 namespace dtnn {
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/system_error.h"
+#include "comm/descriptors/system_error.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -5,7 +5,7 @@
 
 #include "comm/federation/aggregator/attempt/attempt.h"
 #include "comm/federation/aggregator/attempt_numbers.h"
-#include "comm/federation/aggregator/plain_sum.h"
+#include "comm/federation/aggregator/sums/plain_sum.h"
 #include "comm/federation/factors.h"
 #include "comm/federation/privacy.h"
 #include "tensor/errors.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "comm/federation/aggregator/plain_sum.h"
+#include "comm/federation/aggregator/sums/plain_sum.h"
 #include "comm/secrets/crypto/hash.h"
 #include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"

@@ -29,8 +29,8 @@
 
 #include "absl/status/status.h"
 #include "comm/federation/aggregator/asked.h"
-#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/aggregator/strategy.h"
+#include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 

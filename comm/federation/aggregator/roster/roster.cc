@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "comm/federation/aggregator/attempt/receive_places.h"
-#include "comm/federation/aggregator/robust_mean.h"
 #include "comm/federation/aggregator/roster/open_files.h"
+#include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/wait.h"
 
 namespace dtnn::federation {

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "comm/system_error.h"
+#include "comm/descriptors/system_error.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

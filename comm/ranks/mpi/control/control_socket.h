@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/wakeup.h"
+#include "comm/descriptors/wakeup.h"
 
 namespace dtnn {
 

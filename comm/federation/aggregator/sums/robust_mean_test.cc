@@ -1,4 +1,4 @@
-#include "comm/federation/aggregator/robust_mean.h"
+#include "comm/federation/aggregator/sums/robust_mean.h"
 
 #include <algorithm>
 #include <cmath>

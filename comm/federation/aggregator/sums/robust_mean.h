@@ -16,8 +16,8 @@
 // clients, median's at a half. Memory: all updates of the round, and n^2 distances with krum. Cost:
 // median and trimmed sort, krum takes n^2 / 2 distances.
 
-#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ROBUST_MEAN_H_
-#define DTNN_COMM_FEDERATION_AGGREGATOR_ROBUST_MEAN_H_
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_SUMS_ROBUST_MEAN_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_SUMS_ROBUST_MEAN_H_
 
 #include <cstdint>
 #include <span>
@@ -81,4 +81,4 @@ std::vector<float> RobustMean(const RobustOptions& options, std::span<const Weig
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ROBUST_MEAN_H_
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_SUMS_ROBUST_MEAN_H_

@@ -3,8 +3,8 @@
 // It can always be made, so that it can be a member; where the system has none left, status() says
 // so, and nothing would ever be woken.
 
-#ifndef DTNN_COMM_WAKEUP_H_
-#define DTNN_COMM_WAKEUP_H_
+#ifndef DTNN_COMM_DESCRIPTORS_WAKEUP_H_
+#define DTNN_COMM_DESCRIPTORS_WAKEUP_H_
 
 #include "absl/status/status.h"
 
@@ -31,4 +31,4 @@ class Wakeup {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_WAKEUP_H_
+#endif  // DTNN_COMM_DESCRIPTORS_WAKEUP_H_

@@ -9,8 +9,8 @@
 // A number has 8 bytes, whatever is added. Blocks of numbers in which one is 16 or more get 8 bytes
 // more each: integers of 64 bits for the multiples of 16, which are kept apart from the rest.
 
-#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_PLAIN_SUM_H_
-#define DTNN_COMM_FEDERATION_AGGREGATOR_PLAIN_SUM_H_
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_SUMS_PLAIN_SUM_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_SUMS_PLAIN_SUM_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -49,4 +49,4 @@ absl::Status CheckUpdate(std::span<const float> values, double factor, std::span
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_PLAIN_SUM_H_
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_SUMS_PLAIN_SUM_H_

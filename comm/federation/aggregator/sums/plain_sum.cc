@@ -1,4 +1,4 @@
-#include "comm/federation/aggregator/plain_sum.h"
+#include "comm/federation/aggregator/sums/plain_sum.h"
 
 #include <algorithm>
 #include <bit>

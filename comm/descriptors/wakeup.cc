@@ -1,4 +1,4 @@
-#include "comm/wakeup.h"
+#include "comm/descriptors/wakeup.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "comm/system_error.h"
+#include "comm/descriptors/system_error.h"
 
 namespace dtnn {
 

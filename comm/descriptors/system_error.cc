@@ -1,4 +1,4 @@
-#include "comm/system_error.h"
+#include "comm/descriptors/system_error.h"
 
 #include <cerrno>
 #include <cstring>

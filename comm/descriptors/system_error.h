@@ -1,7 +1,7 @@
 // The error of a system call that opens a descriptor.
 
-#ifndef DTNN_COMM_SYSTEM_ERROR_H_
-#define DTNN_COMM_SYSTEM_ERROR_H_
+#ifndef DTNN_COMM_DESCRIPTORS_SYSTEM_ERROR_H_
+#define DTNN_COMM_DESCRIPTORS_SYSTEM_ERROR_H_
 
 #include <string_view>
 
@@ -15,4 +15,4 @@ absl::Status SystemError(std::string_view what, int error);
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_SYSTEM_ERROR_H_
+#endif  // DTNN_COMM_DESCRIPTORS_SYSTEM_ERROR_H_

@@ -1,4 +1,4 @@
-#include "comm/wakeup.h"
+#include "comm/descriptors/wakeup.h"
 
 #include <poll.h>
 
