@@ -3,12 +3,27 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "comm/ranks/exchange/schedule.h"
+#include "tensor/dtype.h"
 #include "tensor/errors.h"
+#include "tensor/tensor.h"
 
 namespace dtnn {
+namespace {
+
+// Callers move the bytes of shorter calls themselves: these gain from it.
+constexpr int64_t kShortBytes = 8 << 20;
+
+// Whether the caller takes over for it.
+bool IsShort(const Collective& call) {
+  const Tensor& tensor = call.output;
+  return tensor.empty() || tensor.num_elements() * int64_t(SizeOf(tensor.dtype())) < kShortBytes;
+}
+
+}  // namespace
 
 ExchangeEngine::ExchangeEngine(Mesh mesh)
     : GroupEngine(mesh.place),
@@ -24,37 +39,53 @@ ExchangeEngine::ExchangeEngine(Mesh mesh)
                   here.rank, peer, here.size, std::move(link),
                   [this](int from, const ControlMessage& message) { Receive(from, message); }));
   }
-  if (wakeup_.status().ok()) thread_ = std::thread([this] { Run(); });
+  if (owner_.status().ok()) thread_ = std::thread([this] { Run(); });
 }
 
 ExchangeEngine::~ExchangeEngine() {
   {
     std::lock_guard lock(tasks_mutex_);
     stop_ = true;
+    owner_.Wake();
   }
-  wakeup_.Wake();
   if (thread_.joinable()) thread_.join();
 }
 
-void ExchangeEngine::Post(std::function<void()> task) {
-  {
-    std::lock_guard lock(tasks_mutex_);
-    tasks_.push_back(std::move(task));
-  }
-  wakeup_.Wake();
+void ExchangeEngine::Post(std::function<void()> task, bool waits) {
+  std::lock_guard lock(tasks_mutex_);
+  tasks_.push_back(std::move(task));
+  if (!waits) owner_.Wake();
 }
 
 void ExchangeEngine::Send(int to, const ControlMessage& message) {
-  {
-    std::lock_guard lock(tasks_mutex_);
-    messages_.emplace_back(to, message);
+  std::lock_guard lock(tasks_mutex_);
+  messages_.emplace_back(to, message);
+  owner_.Wake();
+}
+
+bool ExchangeEngine::TakeOver(const Operation& operation) {
+  if (!IsShort(operation.call)) return false;
+  std::lock_guard lock(tasks_mutex_);
+  if (!owner_.TakeOver()) {
+    if (!tasks_.empty()) owner_.Wake();
+    return false;
   }
-  wakeup_.Wake();
+  moved_ |= !tasks_.empty();  // does not sleep before they are done
+  return true;
+}
+
+void ExchangeEngine::HandBack() {
+  bool needed = !calls_.empty();
+  for (const std::unique_ptr<Connection>& connection : connections_) {
+    needed |= connection != nullptr && !connection->flushed();
+  }
+  std::lock_guard lock(tasks_mutex_);
+  owner_.HandBack(needed || !tasks_.empty() || !messages_.empty());
 }
 
 absl::StatusOr<std::shared_ptr<Group>> ExchangeEngine::CreateGroup(
     const CommunicatorOptions& options, const ExchangeOptions& own) {
-  DTNN_RETURN_IF_ERROR(wakeup_.status());
+  DTNN_RETURN_IF_ERROR(owner_.status());
   const std::shared_ptr<Group> group = NewGroup(options);
   absl::Status broken;
   const std::shared_ptr<Operation> operation =
@@ -71,7 +102,7 @@ absl::StatusOr<std::shared_ptr<Group>> ExchangeEngine::CreateGroup(
 }
 
 absl::Status ExchangeEngine::Meet(const CommunicatorOptions& options) {
-  DTNN_RETURN_IF_ERROR(wakeup_.status());
+  DTNN_RETURN_IF_ERROR(owner_.status());
   absl::Status broken;
   const std::shared_ptr<Operation> operation =
       CallOfAll({.timeout = options.timeout}, "the end of the job", broken);
@@ -88,17 +119,19 @@ void ExchangeEngine::Close(Clock::time_point end) {
   Leave(all());  // with what broke it: others may not have heard of it from anybody else yet
   std::unique_lock lock(tasks_mutex_);
   closing_ = true;
-  wakeup_.Wake();
+  owner_.Wake();
   closed_changed_.wait_until(lock, end, [this] { return closed_; });
 }
 
 void ExchangeEngine::Carry(const std::shared_ptr<Group>& group,
                            std::shared_ptr<Operation> operation) {
-  Post([this, group, operation = std::move(operation)] {
+  const bool waits = operation->call.waits_at_once && IsShort(operation->call);
+  const auto begin = [this, group, operation = std::move(operation)] {
     calls_.push_back(std::make_shared<ExchangeCall>(place().rank, place().size, slices_pay_from_,
                                                     options_[group->number()], group, operation));
     if (Advance(calls_.back())) calls_.pop_back();
-  });
+  };
+  Post(begin, waits);
 }
 
 void ExchangeEngine::Release(const std::shared_ptr<Group>& group) {
@@ -130,15 +163,16 @@ void ExchangeEngine::LosePeer(int peer, const absl::Status& why) {
                  : Unavailable("the connection to ", who, " broke: ", why.message()));
 }
 
-int ExchangeEngine::PollTime() {
-  if (std::exchange(moved_, false)) return 0;
-  if (door_ == nullptr || door_->next() == Clock::time_point::max()) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(door_->next() - Clock::now());
-  return int(std::max<int64_t>(0, left.count()));
+int ExchangeEngine::PollTime(Clock::time_point end) const {
+  if (moved_) return 0;
+  if (door_ != nullptr) end = std::min(end, door_->next());
+  if (end == Clock::time_point::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+  return int(std::clamp<int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
 }
 
-void ExchangeEngine::MoveAll() {
-  std::vector<pollfd> descriptors = {{wakeup_.descriptor(), POLLIN, 0}};
+bool ExchangeEngine::Turn(Clock::time_point end, bool of_caller) {
+  std::vector<pollfd> descriptors = {{owner_.descriptor(), POLLIN, 0}};
   std::vector<int> peers = {-1};
   for (size_t peer = 0; peer < connections_.size(); ++peer) {
     if (connections_[peer] == nullptr) continue;
@@ -147,8 +181,19 @@ void ExchangeEngine::MoveAll() {
   }
   const size_t callers = descriptors.size();
   if (door_ != nullptr) door_->AddTo(descriptors);
-  poll(descriptors.data(), descriptors.size(), PollTime());
-  if (descriptors[0].revents != 0) wakeup_.Drain();
+  const int time = PollTime(end);
+  const bool sleeps = !of_caller && time != 0;
+  if (sleeps) {
+    std::lock_guard lock(tasks_mutex_);
+    owner_.FallAsleep();
+  }
+  poll(descriptors.data(), descriptors.size(), time);
+  if (sleeps) {
+    std::lock_guard lock(tasks_mutex_);
+    if (!owner_.WakeUp()) return false;
+  }
+  moved_ = false;
+  if (descriptors[0].revents != 0) owner_.TakeWake();
   TakeTasks();
   // All ranks are there: the door answers later callers, for as long as it works.
   if (door_ != nullptr && !door_->Turn(std::span(descriptors).subspan(callers)).ok()) {
@@ -172,14 +217,19 @@ void ExchangeEngine::MoveAll() {
     moved_ |= connection->Write();
   }
   Sweep();
+  return true;
 }
 
 void ExchangeEngine::Run() {
   bool said_all = false;
+  std::unique_lock lock(tasks_mutex_);
   while (true) {
-    MoveAll();
-    std::lock_guard lock(tasks_mutex_);
+    owner_.Acquire(lock);
+    lock.unlock();
+    const bool moved = Turn(Clock::time_point::max(), /*of_caller=*/false);
+    lock.lock();
     if (stop_) return;
+    if (!moved) continue;
     if (!closing_ || !messages_.empty() || !tasks_.empty()) continue;
     door_ = nullptr;
     // What others have sent is read to its end: a connection that is closed before loses what it

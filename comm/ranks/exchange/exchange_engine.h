@@ -1,9 +1,9 @@
 // The communicators of a process whose ranks are connected by streams, whatever carries their
-// bytes: a GroupEngine whose calls a thread of its own carries out.
+// bytes: a GroupEngine whose calls a thread of its own carries out, or a caller while it waits.
 //
-// That thread alone touches the connections. It sleeps until one of them can be read or written, or
-// a call comes in; so it takes little from threads that compute, and answers other ranks at once,
-// whatever the others do.
+// One thread at a time touches the connections (turn_owner.h). It sleeps until one of them can be
+// read or written, or a call comes in; so it takes little from threads that compute, and answers
+// other ranks at once, whatever the others do.
 
 #ifndef DTNN_COMM_RANKS_EXCHANGE_EXCHANGE_ENGINE_H_
 #define DTNN_COMM_RANKS_EXCHANGE_EXCHANGE_ENGINE_H_
@@ -22,10 +22,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
-#include "comm/descriptors/wakeup.h"
 #include "comm/ranks/exchange/connection.h"
 #include "comm/ranks/exchange/exchange_call.h"
 #include "comm/ranks/exchange/exchange_options.h"
+#include "comm/ranks/exchange/turn_owner.h"
 #include "comm/ranks/group/control_message.h"
 #include "comm/ranks/group/group.h"
 #include "comm/ranks/group/group_engine.h"
@@ -53,17 +53,23 @@ class ExchangeEngine : public GroupEngine {
   void Carry(const std::shared_ptr<Group>& group, std::shared_ptr<Operation> operation) override;
   void Release(const std::shared_ptr<Group>& group) override;
   void Send(int to, const ControlMessage& message) override;
+  bool TakeOver(const Operation& operation) override;
+  void CarryOn(Clock::time_point end) override { (void)Turn(end, /*of_caller=*/true); }
+  void HandBack() override;
 
  private:
   // Lives as long as bytes of its tensors are on their way.
   using CallPointer = std::shared_ptr<ExchangeCall>;
 
-  void Post(std::function<void()> task);
+  // `waits`: the caller will take over next, so nobody need be woken.
+  void Post(std::function<void()> task, bool waits = false);
   void Run();
-  // The rest on the engine's thread.
+  // The rest on the thread that owns the turn.
   void TakeTasks();
-  void MoveAll();
-  int PollTime();  // milliseconds, as poll takes them
+  // Sleeps until something can move, at the latest until `end`, and moves it. False: nothing was
+  // done, since a caller has taken over from the thread.
+  bool Turn(Clock::time_point end, bool of_caller);
+  int PollTime(Clock::time_point end) const;  // milliseconds, as poll takes them
   void LosePeer(int peer, const absl::Status& why);
   void Connect(const CallPointer& call);
   // Hands back what is over.
@@ -84,7 +90,7 @@ class ExchangeEngine : public GroupEngine {
   std::vector<std::function<void()>> tasks_;
   std::vector<std::pair<int, ControlMessage>> messages_;
   bool closing_ = false, closed_ = false, stop_ = false;
-  const Wakeup wakeup_;
+  TurnOwner owner_;
   std::thread thread_;
 };
 

@@ -101,16 +101,26 @@ absl::Status GroupEngine::AwaitWith(Group& group, Operation& operation,
   if (!over()) {
     SetWaiting(true);
     GroupWait wait(group, operation, options, Clock::now());
+    bool works = false;
     while (!over()) {
       const Clock::time_point next = wait.Look(Clock::now());
       if (const std::string warning = wait.TakeWarning(); !warning.empty()) {
+        if (std::exchange(works, false)) HandBack();
         lock.unlock();
         options.warn(warning);
         lock.lock();
       } else if (!over()) {
-        changed_.wait_until(lock, next);
+        works = works || TakeOver(operation);
+        if (works) {
+          lock.unlock();
+          CarryOn(next);
+          lock.lock();
+        } else {
+          changed_.wait_until(lock, next);
+        }
       }
     }
+    if (works) HandBack();
     SetWaiting(false);
   }
   broken_ |= !group.broken().ok();

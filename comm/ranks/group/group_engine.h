@@ -59,6 +59,12 @@ class GroupEngine {
   virtual void Send(int to, const ControlMessage& message) = 0;
   // Somebody waits, or nobody does any more.
   virtual void SetWaiting(bool /*waits*/) {}
+  // Whether a thread that waits for the call carries calls out itself now, instead of the
+  // transport's: CarryOn does so for a while, at the latest until `end`, again and again, until
+  // HandBack. Only CarryOn is called without the lock.
+  virtual bool TakeOver(const Operation& /*operation*/) { return false; }
+  virtual void CarryOn(Clock::time_point /*end*/) {}
+  virtual void HandBack() {}
 
   // A new group, which hears other ranks from now on.
   std::shared_ptr<Group> NewGroup(const CommunicatorOptions& options);
