@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "apps/flags/tool_flags.h"
+#include "apps/monitor/monitor_flags.h"
 #include "apps/program/image_flags.h"
 #include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
@@ -21,16 +22,6 @@ constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
 constexpr std::string_view kMonitorHelp =
     "port of TCP for a page (/), /healthz, "
     "/metrics for Prometheus, /status.json; 0: a free one, which is printed";
-
-std::vector<OptionSpec> OptionsOfMonitor(MonitorOptions& options) {
-  return {LikeLauncher("metrics-port", &options.port, kMonitorHelp),
-          LikeLauncher("metrics-listen", &options.listen),
-          LikeLauncher("metrics-certificate", &options.certificate),
-          LikeLauncher("metrics-key", &options.key),
-          LikeLauncher("metrics-token-file", &options.token_file),
-          LikeLauncher("metrics-allow-unprotected", &options.allow_unprotected),
-          LikeLauncher("metrics-allowed-hosts", &options.allowed_hosts)};
-}
 
 }  // namespace
 
@@ -165,7 +156,7 @@ std::vector<OptionSpec> OptionsOf(AggregatorFlags& flags) {
   for (const std::vector<OptionSpec>& more :
        {OptionsOfStrategy(flags.rounds), OptionsOfPrivacy(run),
         OptionsOfRoundFiles(flags.rounds, run), OptionsOfTestSamples(run),
-        OptionsOfMonitor(flags.monitor)}) {
+        MonitorFlags(flags.monitor, kMonitorHelp)}) {
     specs.insert(specs.end(), more.begin(), more.end());
   }
   return specs;

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "apps/flags/option_spec.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/help/tool_help.h"
 #include "apps/launch/run.h"
+#include "apps/monitor/monitor_flags.h"
 #include "apps/program/log.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
@@ -38,6 +41,10 @@ constexpr ProgramText kProgramText = {
     .ranks = true,
 };
 
+constexpr std::string_view kMonitorHelp =
+    "port of TCP of launch itself for /healthz, /metrics for Prometheus, /status.json: which ranks "
+    "there are, and how others have ended; 0: a free one, which is printed";
+
 constexpr Range kRanks = {.low = 0, .high = 4096}, kRestarts = {.low = 0, .high = 1e6},
                 kGrace = {.low = 0, .high = 1e6};
 
@@ -60,7 +67,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   LaunchOptions options;
   std::string transport, log_format = "text";
   using enum OptionType;
-  const OptionSpec flags[] = {
+  std::vector<OptionSpec> flags = {
       {.name = "ranks",
        .type = kInt,
        .help = "processes to start; -n for short",
@@ -127,6 +134,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .help = "program that starts a command on another host, as ssh does",
        .field = &options.ssh},
   };
+  for (OptionSpec& flag : MonitorFlags(options.monitor, kMonitorHelp)) {
+    flags.push_back(std::move(flag));
+  }
   const auto separator = std::ranges::find(arguments, "--");
   std::vector<std::string> own(arguments.begin(), separator);
   for (std::string& argument : own) {

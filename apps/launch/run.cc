@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -15,8 +16,10 @@
 #include <utility>
 
 #include "apps/launch/job_description.h"
+#include "apps/launch/job_watch.h"
 #include "apps/launch/keeper.h"
 #include "apps/launch/rank_child.h"
+#include "apps/monitor/monitor.h"
 #include "apps/program/log.h"
 #include "comm/patience.h"
 #include "comm/ranks/elastic/coordinator.h"
@@ -81,7 +84,12 @@ class Launch {
     }
     KeepFromDumps();  // with the job's secret, of which the ranks inherit it
     DTNN_ASSIGN_OR_RETURN(job_, DescribeJob(options_));
-    if (elastic()) DTNN_RETURN_IF_ERROR(MakeCoordinator());
+    if (elastic()) {
+      DTNN_RETURN_IF_ERROR(MakeCoordinator());
+    } else {
+      watch_.Begin(options_.ranks, options_.ranks);
+    }
+    DTNN_RETURN_IF_ERROR(StartMonitor());
     for (const RankChildOptions& rank : job_.ranks) {
       absl::StatusOr<std::unique_ptr<RankChild>> child = Start(rank);
       if (!child.ok()) {  // the destructors end those that run
@@ -92,6 +100,7 @@ class Launch {
     }
     job_.listener = Socket();  // rank 0 has it
     while (Running() > 0 || ServesOthers()) {
+      watch_.OnTurn(Ranks());
       Wait();
       TakeSignals();
       for (const std::unique_ptr<RankChild>& child : children_) child->Relay();
@@ -112,13 +121,38 @@ class Launch {
 
   bool elastic() const { return !options_.elastic.empty(); }
 
-  void Say(const std::string& line) {
-    WriteLog(err_, Severity::kInfo, StrCat(LogsJson(err_) ? "" : "launch: ", line, "\n"));
+  void Say(const std::string& line, std::span<const LogField> fields = {}) {
+    WriteLog(err_, Severity::kInfo, StrCat(LogsJson(err_) ? "" : "launch: ", line, "\n"), fields);
+  }
+  // What the line that says that it has ended has beside its text.
+  static std::array<LogField, 2> FieldsOf(const RankChild& child) {
+    return {LogFieldOf("of_rank", int64_t{child.rank()}),
+            LogFieldOf("exit_code", int64_t{child.exit_code()})};
+  }
+
+  // Before there are ranks, which a port that is in use would cost their work.
+  absl::Status StartMonitor() {
+    if (!options_.monitor.port && options_.monitor != MonitorOptions()) {
+      Say("options that begin with --metrics- have no effect without --metrics-port");
+    }
+    DTNN_ASSIGN_OR_RETURN(monitor_, Monitor::Start(options_.monitor, watch_));
+    if (monitor_ != nullptr) Say(StrCat("metrics of the job at ", monitor_->url()));
+    return absl::OkStatus();
+  }
+
+  JobWatch::Ranks Ranks() const {
+    if (coordinator_ == nullptr) {
+      return {.present = Running(), .lost = lost_, .generations = generations_};
+    }
+    return {.present = int64_t(coordinator_->ranks()),
+            .lost = coordinator_->lost(),
+            .generations = coordinator_->generation()};
   }
 
   absl::StatusOr<std::unique_ptr<RankChild>> Start(const RankChildOptions& rank) {
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<RankChild> child, RankChild::Start(rank, out_, err_));
     keeper_.Watch(child->pid());
+    watch_.OnStart(child->rank(), child->host());
     return child;
   }
 
@@ -142,6 +176,7 @@ class Launch {
                            .more_come = [this] { return MoreCome(); },
                            .say = [this](std::string_view line) { Say(std::string(line)); }},
         job->secret, std::move(job_.listener));
+    watch_.Begin(range.min, range.max);
     Say(StrCat("ranks, ", range.min, " to ", range.max, ", meet at ", address.ToString()));
     return absl::OkStatus();
   }
@@ -176,9 +211,19 @@ class Launch {
     poll(descriptors.data(), descriptors.size(), int(std::max<int64_t>(0, left)));
     if (coordinator_ == nullptr) return;
     const absl::Status status = coordinator_->Turn(std::span(descriptors).subspan(own));
-    if (status.ok()) return;
-    Say(StrCat("no rank can join any more, and one that is lost ends the run: ", status.message()));
+    if (status.ok()) {
+      if (coordinator_->over() && !coordinator_->outcome().ok()) {
+        watch_.OnTrouble(std::string(coordinator_->outcome().message()));
+      }
+      return;
+    }
+    const std::string line =
+        StrCat("no rank can join any more, and one that is lost ends the run: ", status.message());
+    Say(line);
+    watch_.OnTrouble(line);
     broken_door_ = status;
+    lost_ = coordinator_->lost();
+    generations_ = coordinator_->generation();
     coordinator_ = nullptr;
   }
 
@@ -201,6 +246,8 @@ class Launch {
       if (!child->running() || !child->Reap()) continue;
       keeper_.Forget(child->pid());
       const int code = child->exit_code();
+      watch_.OnExit(child->rank(), code);
+      lost_ += WasLost(*child);
       done_ |= code == kExitDone;
       peer_lost_ |= code == kExitPeerLost;
       failed_ |= code != kExitDone && code != kExitPeerLost && !WasLost(*child);
@@ -215,7 +262,9 @@ class Launch {
                  left == 0
                      ? std::string()
                      : StrCat("; ", left, left == 1 ? " other still runs" : " others still run",
-                              " and must end within ", ToString(grace_))));
+                              " and must end within ", ToString(grace_))),
+          FieldsOf(*child));
+      watch_.OnTrouble(HowItEnded(*child));
       BeginToEnd();
     }
   }
@@ -241,6 +290,7 @@ class Launch {
     if (code == kExitDone) return BeginToEnd();
     if (first_failure_ == kExitDone) first_failure_ = code;
     std::string line = HowItEnded(*child);
+    const std::array<LogField, 2> fields = FieldsOf(*child);
     const bool again = WasLost(*child) && restarts_left_ > 0 && asked_ == 0 && !ending_;
     if (again) {
       --restarts_left_;
@@ -251,7 +301,7 @@ class Launch {
                           : StrCat("; no other can be started: ", next.status().message()),
                 ", ", restarts_left_, " more may be");
     }
-    Say(StrCat(line, "; ", Running(), Running() == 1 ? " runs" : " run"));
+    Say(StrCat(line, "; ", Running(), Running() == 1 ? " runs" : " run"), fields);
   }
 
   void BeginToEnd() {
@@ -319,8 +369,12 @@ class Launch {
   std::ostream& err_;
   Keeper keeper_;
   Signals signals_;
+  JobWatch watch_;
+  std::unique_ptr<Monitor> monitor_;
   JobDescription job_;
   std::unique_ptr<Coordinator> coordinator_;  // null: ranks do not come and go
+  int64_t lost_ = 0;                          // ranks, where there is no coordinator
+  std::optional<int64_t> generations_ = {};   // when the coordinator was gone
   int64_t restarts_left_ = 0;
   std::vector<std::unique_ptr<RankChild>> children_;
   absl::Status broken_door_;  // why there is no coordinator any more

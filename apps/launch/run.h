@@ -1,6 +1,6 @@
 // Starts the ranks of a job, here or on several hosts, without MPI: tells them where they meet and
 // the secret by which they know each other, passes on what they write and the signals that it gets,
-// and ends what is left when one of them fails.
+// and ends what is left when one of them fails. Reports on them by HTTP where it is asked to.
 
 #ifndef DTNN_APPS_LAUNCH_RUN_H_
 #define DTNN_APPS_LAUNCH_RUN_H_
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "apps/flags/listen_options.h"
 #include "comm/launch_place.h"
 
 namespace dtnn {
@@ -30,13 +31,15 @@ struct LaunchOptions {
   int64_t restarts = 0;  // ranks that are started for others that were killed
   double grace = 10;     // seconds that ranks get to end
   std::string ssh = "ssh";
+  MonitorOptions monitor = {};            // apps/launch/job_watch.h
   std::vector<std::string> command = {};  // program and arguments
 };
 
 // Returns when all have ended. The error of ranks that failed has no message, since they, and lines
 // to `err`, have told the user, and the exit code 75 where one of them has ended with it
 // (comm/ranks/job/exit_code.h), else that of the first that failed; 127 where there is no such
-// program. The process has one thread; it starts and ends all.
+// program. One thread starts and ends all
+// ranks; others are those of a monitor.
 absl::Status RunLaunch(const LaunchOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace dtnn

@@ -148,6 +148,7 @@ void Coordinator::Remove(std::list<Peer>::iterator peer) {
   const bool member = peer->member();
   peers_.erase(peer);
   if (!member || over_) return;
+  ++lost_;
   // Those that are still about to connect to it need not wait.
   for (Peer& other : peers_) {
     if (other.member() && !other.waits()) Send(other, {.kind = ElasticNotice::kBroken});
@@ -277,7 +278,8 @@ void Coordinator::Form(std::vector<Peer*> ranks, size_t most) {
     Send(*ranks[rank], notice);
   }
   // A rank that is excluded finds its connection closed, and joins again as a newcomer.
-  std::erase_if(peers_, [](const Peer& peer) { return peer.member() && !peer.waits(); });
+  lost_ += int64_t(
+      std::erase_if(peers_, [](const Peer& peer) { return peer.member() && !peer.waits(); }));
   for (Peer& peer : peers_) {
     const auto found = std::ranges::find(ranks, &peer);
     peer.rank = found == ranks.end() ? -1 : int(found - ranks.begin());

@@ -59,6 +59,8 @@ class Coordinator : public Polled {
 
   // How many have been formed.
   int64_t generation() const { return generation_; }
+  // How many have left a generation before the run was over, by themselves or as excluded.
+  int64_t lost() const { return lost_; }
   // The run has ended, well or not: ranks that join get that answer.
   bool over() const { return over_.has_value(); }
   // How it ended: OK where the run is complete, FailedPrecondition otherwise. Only if over().
@@ -105,6 +107,7 @@ class Coordinator : public Polled {
   StreamDoor door_;
   std::list<Peer> peers_;
   int64_t generation_ = 0;
+  int64_t lost_ = 0;
   size_t size_ = 0;     // of the generation at hand
   bool begun_ = false;  // ranks have continued with a state: the run needs it from then on
   std::optional<ElasticNotice::Kind> over_;
