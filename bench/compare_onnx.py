@@ -2,13 +2,18 @@
 """Networks to ONNX and back, and weights of PyTorch, beside ONNX Runtime and PyTorch: the largest
 difference of their outputs, in proportion to the distances between the answers to different images.
 
-Needs the packages onnx and onnxruntime, and for --torch torch and torchvision:
+Needs the packages onnx and onnxruntime, for --torch and --weights torch and torchvision, for --timm
+timm too, and for --int8 pillow:
 
   bazel build //apps:export //apps:import //apps:quantize //models/c:libdtnn.so
   bench/compare_onnx.py --zoo=all            # export, new weights, import, predict
   bench/compare_onnx.py --int8=all           # the same, then quantize, export in 8 bits, predict in 8 bits
   bench/compare_onnx.py --torch=all          # torch.onnx.export, import, predict
   bench/compare_onnx.py --weights=all        # torch.save, import --model, predict: beside PyTorch
+  bench/compare_onnx.py --timm=all           # the same with timm's networks and names
+  bench/compare_onnx.py --table              # of all that was measured: that of docs/onnx.md
+
+Each result is a line of bench/results/onnx.jsonl; the last of a network and way counts.
 
 Weights are random, statistics of batch normalisations are measured, images are spots of colour:
 structure and arithmetic are what is compared, where images differ in the answers.
@@ -16,6 +21,8 @@ structure and arithmetic are what is compared, where images differ in the answer
 
 import argparse
 import ctypes
+import datetime
+import json
 import os
 import re
 import subprocess
@@ -31,6 +38,7 @@ onnxruntime.set_default_logger_severity(3)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST = 1e-3  # of the distances between answers: random weights spread each rounding
 MOST_INT8 = 1.5  # of the distance between 8 bits and float32
+RESULTS = os.path.join(ROOT, "bench/results/onnx.jsonl")
 
 
 def program(name):
@@ -183,15 +191,11 @@ def zoo(name, folder, rng):
     return difference(file, folder, rng)
 
 
-INT8 = ("simplecnn8", "resnet20_cifar10", "vgg16_cifar10", "densenet_cifar10", "googlenet_cifar10",
-        "mobilenetv1_cifar10", "torchvision_resnet18", "resnet50v15", "vgg16", "mobilenet_v2",
-        "squeezenet1_1", "regnet_y_400mf", "shufflenet_v2_x1_0", "efficientnet_b0", "convnext_tiny")
-
-
 def int8(name, folder, rng, images=32):
-    """8 bits here, and as QuantizeLinear and DequantizeLinear in ONNX Runtime: how far each is from
-    float32, and both from each other. A value on the edge of two bytes goes either way, and a deep
-    network spreads it: the two are as far from each other as from float32, but not farther."""
+    """8 bits here, and as QuantizeLinear and DequantizeLinear in ONNX Runtime: the largest distances,
+    of the two from each other, and of each from float32. A value on the edge of two bytes goes either
+    way, and a deep network spreads it: the two are as far from each other as from float32, but not
+    farther."""
     from PIL import Image
 
     file, saved = os.path.join(folder, "float.onnx"), os.path.join(folder, "float.safetensors")
@@ -213,9 +217,13 @@ def int8(name, folder, rng, images=32):
     samples = np.ascontiguousarray(floats(x).transpose(0, 2, 3, 1))
     ours, exact = predict(bytes8, samples, b"math-mode=int8"), predict(saved, samples)
     theirs = theirs.reshape(ours.shape)
-    apart = np.abs(exact - exact.mean(axis=0)).mean()
-    return [float(np.abs(a - b).mean() / apart)
-            for a, b in ((ours, exact), (theirs, exact), (ours, theirs))]
+    apart = float(np.abs(exact - exact.mean(axis=0)).max())
+    both, here, there = [float(np.abs(a - b).max())
+                         for a, b in ((ours, theirs), (ours, exact), (theirs, exact))]
+    if max(here, both) > MOST_INT8 * there:
+        raise RuntimeError(f"8 bits here are {here / apart:.2g} from float32, in ONNX Runtime "
+                           f"{there / apart:.2g}, from each other {both / apart:.2g}")
+    return both, apart, here / apart
 
 
 def settle(network, x):
@@ -265,88 +273,149 @@ def torch(name, folder, rng, dynamo, opset):
     return compare(ours, theirs.reshape(ours.shape))
 
 
-# Networks of the zoo with torchvision's structure. For the others, the structure comes from an
-# export with batch normalisations that are not folded.
-ZOO = {"resnet18": "torchvision_resnet18", "resnet50": "torchvision_resnet50"} | {
-    name: name for name in ("vgg11", "vgg16", "mobilenet_v2",
-                            "shufflenet_v2_x1_0", "convnext_tiny")}
+# Networks of the zoo with torchvision's structure, by torchvision's names. For the others, the
+# structure comes from an export with batch normalisations that are not folded.
+ZOO = {name: "torchvision_" + name for name in ("resnet18", "resnet50", "densenet121", "googlenet")} | {
+    name: name for name in ("vgg11", "vgg16", "vgg16_bn", "mobilenet_v2", "mobilenet_v3_small",
+                            "mobilenet_v3_large", "efficientnet_b0", "squeezenet1_1",
+                            "regnet_y_400mf", "shufflenet_v2_x1_0", "convnext_tiny")}
+TIMM = {"resnet18": "torchvision_resnet18", "resnet50": "torchvision_resnet50",
+        "mobilenetv2_100": "mobilenet_v2", "efficientnet_b0": "efficientnet_b0",
+        "convnext_tiny": "convnext_tiny"}
+WITHOUT_ZOO = ("mnasnet1_0", "regnet_x_400mf")
+
+
+def filled(network, model, folder, x):
+    """The network's state_dict as .pth and .safetensors, in our network, beside PyTorch."""
+    import torch as t
+    from safetensors.torch import save_file
+
+    with t.no_grad():
+        theirs = network(x).numpy()
+    most, apart = 0, 0
+    for ending, save in ((".pth", t.save), (".safetensors", save_file)):
+        file, saved = os.path.join(folder, "w" + ending), os.path.join(folder, "filled.safetensors")
+        save(network.state_dict(), file)
+        run(program("import"), file, saved, "--model=" + model)
+        ours = predict(saved, np.ascontiguousarray(x.numpy().transpose(0, 2, 3, 1)))
+        difference, apart = compare(ours, theirs)
+        most = max(most, difference)
+    return most, apart
 
 
 def weights(name, folder, rng):
     import torch as t
+    import torchvision
     from torch_networks import networks
 
     t.manual_seed(1)
-    network = networks()[name](num_classes=10)
+    classes = 1000 if name.startswith("squeezenet") else 10  # no last product says how many
+    if name == "googlenet":  # as it is stored, with the heads that only training has
+        network = torchvision.models.googlenet(num_classes=classes, init_weights=True)
+    else:
+        network = networks()[name](num_classes=classes)
     x = t.from_numpy(floats(pictures(rng, (8, 224, 224, 3))))
     settle(network, x)
-    model, saved = ZOO.get(name), os.path.join(folder, "filled.safetensors")
+    model = ZOO.get(name)
     if model is None:
         file, model = os.path.join(folder, "s.onnx"), os.path.join(folder, "s.safetensors")
         t.onnx.export(network, x, file, dynamo=False, do_constant_folding=False,
                       training=t.onnx.TrainingMode.PRESERVE, opset_version=17)
         run(program("import"), file, model)
-    t.save(network.state_dict(), os.path.join(folder, "weights.pth"))
-    run(program("import"), os.path.join(folder, "weights.pth"), saved, "--model=" + model)
-    with t.no_grad():
-        theirs = network(x).numpy()
-    ours = predict(saved, np.ascontiguousarray(x.numpy().transpose(0, 2, 3, 1)))
-    return compare(ours, theirs)
+    return filled(network, model, folder, x)
 
 
-def table_of_bytes(names):
-    failed = 0
-    if names:
-        print("| network | 8 bits here | in ONNX Runtime | both |\n| --- | --- | --- | --- |")
-    for name in names:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                ours, theirs, both = int8(name, folder, np.random.default_rng(1))
-                failed += max(ours, both) > MOST_INT8 * theirs
-                print(f"| `{name}` | {ours:.1%} | {theirs:.1%} | {both:.1%} |", flush=True)
-            except Exception as error:
-                failed += 1
-                print(f"| `{name}` | {str(error)[:300]} | | |", flush=True)
-    return failed
+def timm(name, folder, rng):
+    import timm as library
+    import torch as t
+
+    t.manual_seed(1)
+    network = library.create_model(name, num_classes=10)
+    x = t.from_numpy(floats(pictures(rng, (8, 224, 224, 3))))
+    settle(network, x)
+    return filled(network, TIMM[name], folder, x)
+
+
+COLUMNS = (("export", ("export",)), ("import", ("torch", "dynamo")), ("weights", ("weights",)),
+           ("int8", ("int8",)), ("int8 from float32", ("int8",)))
+
+
+def table():
+    """One row per network: zoo's names, or torchvision's of those that the zoo does not have."""
+    found, order = {}, zoo_names()
+    for line in open(RESULTS):
+        result = json.loads(line)
+        name = result["network"]
+        if result["way"] == "timm":
+            continue
+        if result["way"] in ("torch", "dynamo", "weights"):
+            name = ZOO.get(name, name + " of torchvision" if name in order else name)
+        found.setdefault(name, {})[result["way"]] = result
+    print("| network | " + " | ".join(column for column, _ in COLUMNS) + " |\n|" +
+          " --- |" * (1 + len(COLUMNS)))
+    for name in sorted(found, key=lambda n: (order.index(n) if n in order else len(order), n)):
+        cells = []
+        for column, ways in COLUMNS:
+            key = "from_float32" if column.endswith("float32") else "difference"
+            values = [found[name][way][key] for way in ways if way in found[name]]
+            form = ".0%" if column.startswith("int8") else ".1e"
+            cells.append(format(max(values), form).replace("e-0", "e-") if values else "")
+        print(f"| `{name}` | " + " | ".join(cells) + " |")
+
+
+def keep(name, way, most, apart, from_float32=None):
+    result = {"network": name, "way": way, "difference": float(f"{most / apart:.3g}"),
+              "date": datetime.date.today().isoformat(), "onnxruntime": onnxruntime.__version__}
+    if from_float32 is not None:
+        result["from_float32"] = float(f"{from_float32:.3g}")
+    with open(RESULTS, "a") as file:
+        print(json.dumps(result), file=file)
+
+
+def jobs_of(options):
+    """(network, way, function of a folder and random numbers) of all that is asked for."""
+    def names(asked, every):
+        return list(every()) if asked == "all" else [name for name in asked.split(",") if name]
+
+    def of_torch():
+        from torch_networks import networks
+        return networks()
+
+    jobs = [(n, "export", zoo) for n in names(options.zoo, zoo_names)]
+    for n in names(options.torch, of_torch):
+        for way, dynamo in (("torch", False), ("dynamo", True)):
+            jobs.append((n, way, lambda name, folder, rng, dynamo=dynamo:
+                         torch(name, folder, rng, dynamo, options.opset)))
+    jobs += [(n, "weights", weights) for n in names(options.weights, lambda: (*ZOO, *WITHOUT_ZOO))]
+    jobs += [(n, "timm", timm) for n in names(options.timm, lambda: TIMM)]
+    jobs += [(n, "int8", int8) for n in names(options.int8, zoo_names)]
+    return jobs
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--zoo", default="", help="names of the zoo, comma-separated, or all")
-    parser.add_argument("--int8", default="", help="names of the zoo, or all: some of each kind")
+    parser.add_argument("--int8", default="", help="names of the zoo, or all")
     parser.add_argument("--torch", default="", help="names of torchvision, or all")
     parser.add_argument("--weights", default="", help="names of torchvision, or all")
+    parser.add_argument("--timm", default="", help="names of timm, or all")
     parser.add_argument("--opset", type=int, default=17)
+    parser.add_argument("--table", action="store_true", help="print the table of all results")
     options = parser.parse_args()
-    names = zoo_names() if options.zoo == "all" else filter(None, options.zoo.split(","))
-    jobs = [(n, "export, import", lambda f, r, n=n: zoo(n, f, r)) for n in names]
-    names = options.torch.split(",")
-    if options.torch == "all":
-        from torch_networks import networks
-        names = networks()
-    for n in filter(None, names):
-        for dynamo in (False, True):
-            jobs.append((n, "torch, dynamo" if dynamo else f"torch, opset {options.opset}",
-                         lambda f, r, n=n, d=dynamo: torch(n, f, r, d, options.opset)))
-    every = ("resnet18", "resnet50", "vgg11", "vgg16", "mobilenet_v2", "densenet121", "googlenet",
-             "squeezenet1_1", "mnasnet1_0", "regnet_x_400mf", "shufflenet_v2_x1_0", "convnext_tiny")
-    names = every if options.weights == "all" else filter(None, options.weights.split(","))
-    jobs += [(n, "torch.save, import", lambda f, r, n=n: weights(n, f, r)) for n in names]
-    failed = table_of_bytes(INT8 if options.int8 == "all" else
-                            [n for n in options.int8.split(",") if n])
-    if not jobs:
-        return failed > 0
-    print("| network | way | largest difference | largest distance of an answer from the mean |\n"
-          "| --- | --- | --- | --- |")
-    for name, way, job in jobs:
+    if options.table:
+        table()
+        return False
+    failed = 0
+    for name, way, job in jobs_of(options):
         with tempfile.TemporaryDirectory() as folder:
             try:
-                most, apart = job(folder, np.random.default_rng(1))
-                failed += most > MOST * apart
-                print(f"| `{name}` | {way} | {most / apart:.1e} | {apart:.3g} |", flush=True)
+                most, apart, *more = job(name, folder, np.random.default_rng(1))
+                failed += way != "int8" and most > MOST * apart
+                print(f"{name}, {way}: {most / apart:.1e} of {apart:.3g}", flush=True)
+                keep(name, way, most, apart, *more)
             except Exception as error:  # a table of all is worth more than the first error
                 failed += 1
-                print(f"| `{name}` | {way} | {str(error)[:300]} | |", flush=True)
+                print(f"{name}, {way}: {str(error)[:300]}", flush=True)
     return failed > 0
 
 

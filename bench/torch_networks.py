@@ -150,7 +150,7 @@ def networks():
     return {name: getattr(m, name) for name in named} | {
         "googlenet": with_heads("googlenet"),
         "inception_v3": with_heads("inception_v3"),
-        "unet": lambda num_classes: UNet(learnt, num_classes),
+        "unet_transposed": lambda num_classes: UNet(learnt, num_classes),
         "unet_bilinear": lambda num_classes: UNet(smooth, num_classes),
         "yolo": lambda num_classes: Yolo(num_classes),
         "tokens": lambda num_classes: Tokens(num_classes),
