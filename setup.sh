@@ -45,6 +45,7 @@ cmake                 | tests of an installation (else skipped)
 make                  | tests of an installation (else skipped)
 debootstrap           | the check of a release in a fresh Debian (else skipped)
 iproute2              | tests on several hosts made of network namespaces (else skipped)
+python3-matplotlib    | the test that curves are drawn (else skipped)
 mosquitto             | a broker, for tests of MQTT (else skipped)
 zsh                   | tests of its completion (else skipped)
 clang                 | fuzzing (--config=fuzz)
@@ -124,6 +125,7 @@ advice() {
     clang-format) echo "only the formatting check needs it" ;;
     cmake | make) echo "without it, tests of an installation are skipped" ;;
     iproute2) echo "without it, tests on several hosts are skipped" ;;
+    python3-matplotlib) echo "without it, the test of an example draws no curves" ;;
     mosquitto) echo "without it, tests of MQTT are skipped" ;;
     zsh) echo "without it, tests of its completion are skipped" ;;
     *) echo "build it from its sources and install it" ;;

@@ -60,12 +60,16 @@ try() {
     failed=true
   fi
 }
-cp "$release"/*.deb "$release"/*.tar.gz "$root/root/"
+cp "$release"/* "$root/root/"
 mkdir "$root/root/source"
 tar -xzf "$release"/*.tar.gz -C "$root/root/source" --strip-components=1
 image=/root/source/data/images/testdata/fuzz/image/jpeg_grey
 model=/root/source/models/run/testdata/model.safetensors
 
+try "checksums" "sha256sum --quiet -c SHA256SUMS"
+try "the sources" "
+  cd source && test -s BUILD.bazel -a -s WORKSPACE -a -s LICENSE -a -s apps/BUILD.bazel &&
+  ./setup.sh --help && ! ./setup.sh --check >../said && grep -q '^setup.sh: missing: bazel' ../said"
 try "lintian" "lintian --fail-on error,warning --allow-root *.deb"
 try "apt install" "dpkg --get-selections >before; $install ./*.deb"
 try "dtnn benchmark, and predict with what it saved" "
@@ -112,8 +116,9 @@ try "examples/library" "
   cmake -S examples/library -B library && cmake --build library --parallel 2 &&
   library/own_parts && library/train /usr/share/datasets/fashion-mnist 20"
 try "examples of python3-dtnn" "
-  mkdir -p curves && python3 /usr/share/doc/python3-dtnn/examples/fashion_mnist.py \
-    /usr/share/datasets/fashion-mnist 1 curves"
+  $install python3-matplotlib && mkdir -p curves &&
+  python3 /usr/share/doc/python3-dtnn/examples/fashion_mnist.py \
+    /usr/share/datasets/fashion-mnist 1 curves && head -c 4 curves/curves.png | grep -q PNG"
 cat >"$root/root/ranks.py" <<'END'
 import dtnn
 import numpy as np
@@ -142,4 +147,12 @@ try "apt remove" "
   apt-get remove -qq -y dtnn libdtnn0 libdtnn-dev python3-dtnn &&
   while read -r file; do [ -d \$file ] || [ ! -e \$file ] || { echo left: \$file; exit 1; }; done <files &&
   ! find /usr -ipath '*dtnn*' | grep ."
+# The libraries that it needs are still there.
+try "the wheel" "
+  $install python3-venv && python3 -m venv --system-site-packages env &&
+  env/bin/pip install --no-index --no-deps *.whl && env/bin/python3 -c '
+import dtnn
+assert dtnn.__file__.startswith(\"/root/env/\"), dtnn.__file__
+name, probability = dtnn.load(\"$model\").classify(\"$image\")[0]
+print(f\"$image: {name} {100 * probability:.2f} %\")' | diff cmake -"
 ! $failed

@@ -20,6 +20,8 @@ commit() {
   git -C "$BUILD_WORKSPACE_DIRECTORY" add -A
   git -C "$BUILD_WORKSPACE_DIRECTORY" -c user.name=a -c user.email=a@example.org commit -qm "$1"
 }
+mkdir "$BUILD_WORKSPACE_DIRECTORY/apps"
+echo code >"$BUILD_WORKSPACE_DIRECTORY/apps/a.cc"
 printf '# Changes\n\n## 0.0.1\n' >"$BUILD_WORKSPACE_DIRECTORY/CHANGES.md"
 commit first
 
@@ -49,5 +51,6 @@ cd "$TEST_TMPDIR/out"
 check "what is in it" test "$(ls | tr '\n' ' ')" = \
   "$(printf '%s ' SHA256SUMS dtnn-*-linux_*.whl dtnn-"$version".tar.gz dtnn.deb libdtnn-dev.deb libdtnn0.deb python3-dtnn.deb)"
 check "its sums" sha256sum --quiet -c SHA256SUMS
-check "the sources" test "$(tar -tzf "dtnn-$version.tar.gz" | tail -n 1)" = "dtnn-$version/CHANGES.md"
+check "the sources" diff <(tar -tzf "dtnn-$version.tar.gz") \
+  <(printf "dtnn-$version/%s\n" "" CHANGES.md apps/ apps/a.cc)
 ! $failed

@@ -16,6 +16,7 @@
 #include "models/testing/training_session.h"
 #include "optim/metrics/per_class_report.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/text/version.h"
 #include "tensor/trace/observer.h"
 
 namespace dtnn {
@@ -126,7 +127,7 @@ TEST(ReportWriterTest, ItsNumbersAreThoseOfTheHistory) {
   ASSERT_TRUE(history.ok()) << history.status();
   ASSERT_TRUE(run.Train(4, {history->get()}).ok());
   const std::string text = Read(Path("history.html"));
-  EXPECT_THAT(text, HasSubstr("<footer>DTNN "));
+  EXPECT_THAT(text, HasSubstr("<footer>DTNN " + std::string(Version()) + "</footer>"));
   const CheckedPage page = CheckPage(text);
   const auto rows = NumbersOf(*TableOf(page, "epoch"));
   std::istringstream lines(Read(Path("history.csv")));
