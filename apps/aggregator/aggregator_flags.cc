@@ -248,4 +248,11 @@ absl::Status CheckAggregatorFlags(const AggregatorFlags& flags) {
   return CheckRoundFlags(flags.rounds, run, SizesOf(flags));
 }
 
+absl::Status CheckRelayedRounds(const AggregatorFlags& flags) {
+  const int most = federation::MostAsked(ProtectionOf(flags.run), /*holds=*/true);
+  if (flags.min_clients <= most) return absl::OkStatus();
+  return UsageError("--min-clients=", flags.min_clients, ": rounds by gRPC or MQTT take ", most,
+                    " clients at most; give no more, or --transport=tcp");
+}
+
 }  // namespace dtnn

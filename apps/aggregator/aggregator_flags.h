@@ -57,6 +57,8 @@ void FollowData(AggregatorFlags& flags);
 
 // Usage errors for flags that contradict each other.
 absl::Status CheckAggregatorFlags(const AggregatorFlags& flags);
+// The same for rounds whose messages go through gRPC or a broker, which the environment may say.
+absl::Status CheckRelayedRounds(const AggregatorFlags& flags);
 
 }  // namespace dtnn
 

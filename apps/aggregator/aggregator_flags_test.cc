@@ -29,6 +29,17 @@ TEST(AggregatorFlagsTest, FlagsOfTheLauncherSetItsMembers) {
             35);
 }
 
+TEST(AggregatorFlagsTest, ByGrpcOrMqttARoundTakesFewerClients) {
+  AggregatorFlags flags;
+  flags.run.encryption.kind = "masked";
+  flags.min_clients = 64;
+  EXPECT_EQ(CheckRelayedRounds(flags), absl::OkStatus());
+  flags.min_clients = 65;
+  EXPECT_EQ(CheckRelayedRounds(flags).message(),
+            "--min-clients=65: rounds by gRPC or MQTT take 64 clients at most; give no more, or "
+            "--transport=tcp");
+}
+
 // Those that only programs with rounds have.
 TEST(AggregatorFlagsTest, FlagsOfRoundsSetTheirMembers) {
   AggregatorFlags flags;

@@ -557,6 +557,13 @@ TEST_F(FederationProgramsTest, WhatDoesNotFitIsAUsageError) {
                 "--mask-neighbours, where masks are not shared with all others"));
   EXPECT_THAT(usage(Aggregator({"--min-clients=65", "--encryption=openfhe"})->Wait()),
               HasSubstr("--min-clients=65: --encryption=openfhe adds up 64 updates at most"));
+  for (const std::string transport : {"grpc", "mqtt"}) {
+    EXPECT_THAT(
+        usage(Aggregator({"--min-clients=65", "--encryption=masked", "--transport=" + transport})
+                  ->Wait()),
+        HasSubstr("--min-clients=65: rounds by gRPC or MQTT take 64 clients at most; give "
+                  "no more, or --transport=tcp"));
+  }
   EXPECT_THAT(usage(Aggregator({"--min-clients=65", "--max-connections=64"})->Wait()),
               HasSubstr("--max-connections=64: a round needs 65 clients (--min-clients)"));
   EXPECT_THAT(usage(Aggregator({"--address=nowhere"})->Wait()), HasSubstr("--address: "));

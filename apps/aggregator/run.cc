@@ -66,6 +66,7 @@ class Run {
                           FindParent(flags_, [this](std::string_view line) { Warn(line); }));
     DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address",
                                                        options.ranks.transport, kAggregatorName));
+    if (meeting.place.datagrams) DTNN_RETURN_IF_ERROR(CheckRelayedRounds(flags_));
     Socket listener;
     if (!meeting.place.datagrams) {
       DTNN_ASSIGN_OR_RETURN(listener, WithContext(Listen(meeting.place.address), "--address"));
