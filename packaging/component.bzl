@@ -2,7 +2,7 @@
 packages of CMake and pkg-config that link it, and other files."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
-load("//third_party:repositories.bzl", "DEVELOPMENT_PACKAGES")
+load("//third_party:repositories.bzl", "DEVELOPMENT_PACKAGES", "NOTICES")
 load("//tools:version.bzl", "DTNN_VERSION")
 
 InstallInfo = provider("A component.", fields = {
@@ -137,6 +137,8 @@ def _component_impl(ctx):
     for path, file in installed:
         mode = "755" if path.startswith("bin/") else "644"
         lines.append("%s\t%s\t%s" % (mode, path, file.short_path))
+    for package in NOTICES:
+        lines.append("644\tshare/doc/dtnn/licenses/%s\t/usr/share/doc/%s/copyright" % (package, package))
     manifest = ctx.actions.declare_file(ctx.label.name + ".manifest")
     ctx.actions.write(manifest, "".join([line + "\n" for line in lines]))
     development = ctx.actions.declare_file(ctx.label.name + ".packages")

@@ -33,6 +33,8 @@ Copyright: ${date%%-*} The DTNN authors
 License: Apache-2.0
  On Debian systems, /usr/share/common-licenses/Apache-2.0 is the full text.
 END
+  [ ! -d "$work/all/usr/share/doc/dtnn/licenses" ] ||
+    cp -r "$work/all/usr/share/doc/dtnn/licenses" "$documents"
   gzip -9n >"$documents/changelog.gz" <<END
 dtnn ($version) bookworm; urgency=medium
 

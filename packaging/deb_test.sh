@@ -36,6 +36,9 @@ check "programs start" test "$("$root/usr/lib/dtnn/bin/predict" --version)" = "p
 man=$root/usr/share/man/man1
 check "the manual page lists the programs" zgrep -qx '.BR dtnn\\-predict (1)' "$man/dtnn.1.gz"
 check "with what they do" zgrep -qx 'predicts how training scales' "$man/dtnn.1.gz"
+for package in dtnn libdtnn0 libdtnn-dev python3-dtnn; do
+  check "$package has notices" grep -q '^Copyright:' "$root/usr/share/doc/$package/licenses/librandom123-dev"
+done
 check "all files are packaged" test -e "$root/usr/lib/cmake/dtnn/dtnn-train.cmake"
 
 sed "s#^\(bin\|list\)=#&$root#" "$root/usr/bin/dtnn" >"$TEST_TMPDIR/dtnn"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The installed examples, built and run as docs/installing.md says; what they link.
-# usage: examples_test.sh INSTALL MODEL IMAGE
+# usage: examples_test.sh INSTALL MODEL IMAGE LAUNCH
 set -euo pipefail
 
-install=$PWD/$1 model=$PWD/$2 image=$PWD/$3
+install=$PWD/$1 model=$PWD/$2 image=$PWD/$3 launch=$PWD/$4
 prefix=$TEST_TMPDIR/prefix
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 failed=false
@@ -19,7 +19,7 @@ for program in cmake pkg-config make; do
     exit 0
   fi
 done
-"$install" --prefix="$prefix" --components=train
+"$install" --prefix="$prefix" --components=distributed  # train by another name
 cp -r "$prefix/share/doc/dtnn/examples" "$TEST_TMPDIR"
 cd "$TEST_TMPDIR/examples"
 
@@ -48,7 +48,7 @@ check "C reports errors" test "$(c/answer none.npz "$image" 2>&1)" = "answer: no
 # A program that predicts has nothing of training, of MPI, of gRPC, of a broker.
 for program in build/answer pkg-config/answer c/answer "$prefix/lib/libdtnn.so"; do
   libraries=$(readelf --dynamic "$program")
-  for unwanted in libmpi libgrpc libmosquitto libssl libarchive libblis; do
+  for unwanted in libmpi libprotoc libgrpc libmosquitto libssl libarchive libblis; do
     check "$program does not link $unwanted" test "${libraries/$unwanted/}" = "$libraries"
   done
 done
@@ -62,9 +62,15 @@ check "names of what trains are as above" grep -q StepEngine symbols
 
 # The programs of docs/library.md need no other headers than are installed.
 cmake -S library -B library-build -DCMAKE_PREFIX_PATH="$prefix"
-for program in library/*.cc; do
+for program in library/{own_parts,run,train}.cc; do
   check "$program compiles" g++ -std=c++20 -fsyntax-only -I"$prefix/include/dtnn" "$program"
 done
+cmake --build library-build --target ranks
+(cd library-build && "$launch" -n 2 -- ./ranks) | tee said
+check "two ranks train one model" grep -q 'test accuracy [0-9.]* %$' said
+check "and say it once" test "$(grep -c 'test accuracy' said)" = 1
+check "which is saved" test -s library-build/ranks.safetensors
+check "pkg-config has that name, too" test "$(pkg-config --libs dtnn-distributed)" = "$(pkg-config --libs dtnn-train)"
 check "all programs are there" test "$(echo library/*.cc)" = \
   "library/own_parts.cc library/ranks.cc library/run.cc library/train.cc"
 
@@ -82,14 +88,14 @@ mkdir optional
 cat >optional/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
 project(optional CXX)
-find_package(dtnn REQUIRED COMPONENTS predict OPTIONAL_COMPONENTS train)
-message(STATUS "predict ${dtnn_predict_FOUND}, train ${dtnn_train_FOUND}")
+find_package(dtnn REQUIRED COMPONENTS predict OPTIONAL_COMPONENTS distributed train)
+message(STATUS "predict ${dtnn_predict_FOUND}, train ${dtnn_train_FOUND}, distributed ${dtnn_distributed_FOUND}")
 END
 said=$(cmake -S optional -B optional-build -DCMAKE_PREFIX_PATH="$prefix")
-check "both components" grep -q 'predict TRUE, train TRUE' <<<"$said"
+check "all components" grep -q 'predict TRUE, train TRUE, distributed TRUE' <<<"$said"
 sed '/_dtnn_link_libraries "/s/;-l/;-lmissing;-l/' -i "$prefix/lib/cmake/dtnn/dtnn-train.cmake"
 said=$(cmake -S optional -B optional-build -DCMAKE_PREFIX_PATH="$prefix")
-check "without the optional one" grep -q 'predict TRUE, train FALSE' <<<"$said"
+check "without the optional ones" grep -q 'predict TRUE, train FALSE, distributed FALSE' <<<"$said"
 said=$(cmake -S cmake -B lacking -DCMAKE_PREFIX_PATH="$prefix" 2>&1) && check "a library is missing" false
 check "CMake says which library" grep -q 'component train needs the library missing' <<<"$said"
 

@@ -5,7 +5,7 @@ export LC_ALL=C  # one order of file names
 
 usage() {
   cat <<'END'
-usage: bazel run //:install -- --prefix=DIR [--components=predict,train,programs]
+usage: bazel run //:install -- --prefix=DIR [--components=predict,train,distributed,programs]
        bazel run //:install -- --prefix=DIR --uninstall
 
 Installs headers, libraries, packages for CMake and pkg-config, programs, completion and a manual
@@ -13,8 +13,8 @@ page below DIR, and writes nothing outside of it. A second run replaces the firs
 that is there and was not installed by it is an error, before anything is written.
 
   --prefix=DIR       where to; with DESTDIR=ROOT in the environment, below ROOT/DIR
-  --components=LIST  predict: predictions in C and C++; train: training, with predict; programs.
-                     Not given: all
+  --components=LIST  predict: predictions in C and C++; train: training, on one process or several,
+                     with predict; distributed: the same; programs. Not given: all
   --uninstall        removes what is installed
   --help             this text
 
@@ -53,12 +53,12 @@ wanted=()
 IFS=, read -ra named <<<"$components"
 for component in "${named[@]}"; do
   case $component in
-    train) wanted+=(predict train) ;;
+    train | distributed) wanted+=(predict train) ;;
     predict | programs) wanted+=("$component") ;;
-    *) fail "--components=$components: there is no \"$component\"; choose of predict, train, programs" 2 ;;
+    *) fail "--components=$components: there is no \"$component\"; choose of predict, train, distributed, programs" 2 ;;
   esac
 done
-[ ${#wanted[@]} -gt 0 ] || fail "--components=: names none; choose of predict, train, programs" 2
+[ ${#wanted[@]} -gt 0 ] || fail "--components=: names none; choose of predict, train, distributed, programs" 2
 
 cd "${RUNFILES_DIR:-$0.runfiles}/dtnn" || fail "run it with bazel run //:install"
 
@@ -90,7 +90,15 @@ if $uninstall; then
   exit 0
 fi
 
-entries=$(for component in "${wanted[@]}"; do cat "packaging/$component.manifest"; done | sort -u)
+# Notices of other libraries are where this system has them, or are not.
+entries=$(for component in "${wanted[@]}"; do cat "packaging/$component.manifest"; done | sort -u |
+  while IFS=$'\t' read -r mode path source; do
+    if [[ $source == /* && ! -s $source ]]; then
+      echo "install: warning: $source is not there: $path is not installed" >&2
+    else
+      printf '%s\t%s\t%s\n' "$mode" "$path" "$source"
+    fi
+  done)
 old=$(mktemp)
 new=$(mktemp)
 trap 'rm -f "$old" "$new"' EXIT

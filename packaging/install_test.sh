@@ -34,6 +34,12 @@ for path in bin/benchmark bin/launch bin/predict include/dtnn.h include/dtnn/mod
   share/zsh/site-functions/_predict; do
   expect "$path is there" test -s "$prefix/$path"
 done
+for notice in "$prefix"/share/doc/dtnn/licenses/*; do
+  expect "the notice $notice" diff "$notice" "/usr/share/doc/$(basename "$notice")/copyright"
+done
+expect "the notices" test "$(ls "$prefix/share/doc/dtnn/licenses" | tr '\n' ' ')" = "$(
+  cd /usr/share/doc && ls -d libabsl-dev libgrpc++-dev libhwy-dev libprotobuf-dev librandom123-dev \
+    libyaml-cpp-dev nlohmann-json3-dev pybind11-dev 2>/dev/null | tr '\n' ' ')"
 expect "no header of tests" test ! -e "$prefix/include/dtnn/tools"
 version=$("$prefix/bin/predict" --version)
 expect "programs say their version" test "${version%% [0-9]*}" = "predict (DTNN)"

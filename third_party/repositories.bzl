@@ -136,6 +136,18 @@ DEVELOPMENT_PACKAGES = {
     for name, library in _SYSTEM_LIBRARIES.items()
 }
 
+# What is compiled and linked has code of these packages' headers: their notices go with it.
+NOTICES = [
+    "libabsl-dev",
+    "libgrpc++-dev",
+    "libhwy-dev",
+    "libprotobuf-dev",
+    "librandom123-dev",
+    "libyaml-cpp-dev",
+    "nlohmann-json3-dev",
+    "pybind11-dev",
+]
+
 def dtnn_repositories():
     """Declares every repository that is not declared yet."""
     existing = native.existing_rules()

@@ -1,5 +1,6 @@
 """A wheel of the package for the system's Python."""
 
+load("//third_party:repositories.bzl", "NOTICES")
 load("//tools:version.bzl", "DTNN_VERSION")
 
 def _python_wheel_impl(ctx):
@@ -7,7 +8,7 @@ def _python_wheel_impl(ctx):
     folder = ctx.actions.declare_directory(ctx.label.name)
     ctx.actions.run(
         executable = "/usr/bin/python3",
-        arguments = [ctx.file.maker.path, DTNN_VERSION, ctx.file.license.path, folder.path] +
+        arguments = [ctx.file.maker.path, DTNN_VERSION, ctx.file.license.path, ",".join(NOTICES), folder.path] +
                     [file.path for file in ctx.files.package],
         inputs = [ctx.file.maker, ctx.file.license] + ctx.files.package,
         outputs = [folder],

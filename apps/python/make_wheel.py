@@ -1,7 +1,9 @@
-"""Writes a wheel for the Python that runs this: make_wheel.py VERSION LICENSE FOLDER FILE...
+"""Writes a wheel for the Python that runs this:
 
-Each FILE is one of the package, below a folder "dtnn". The same files make the same wheel, byte for
-byte.
+    make_wheel.py VERSION LICENSE PACKAGE,PACKAGE,... FOLDER FILE...
+
+Each FILE is one of the package, below a folder "dtnn"; each PACKAGE one of Debian, whose notice goes
+with it where this system has it. The same files make the same wheel, byte for byte.
 """
 
 import base64
@@ -47,7 +49,7 @@ def record_line(name, data):
     return f"{name},sha256={digest},{len(data)}\n"
 
 
-def main(version, licence, folder, *paths):
+def main(version, licence, packages, folder, *paths):
     python = f"{sys.version_info.major}{sys.version_info.minor}"
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     tag = f"cp{python}-cp{python}-{platform}"
@@ -61,6 +63,10 @@ def main(version, licence, folder, *paths):
         ).encode(),
         f"{info}/WHEEL": WHEEL.format(version=version, tag=tag).encode(),
     }
+    for package in packages.split(","):
+        notice = pathlib.Path("/usr/share/doc", package, "copyright")
+        if notice.exists():
+            files[f"{info}/licenses/{package}"] = notice.read_bytes()
     for path in map(pathlib.Path, paths):
         files[f"dtnn/{path.name}"] = content(path)
     record = "".join(record_line(name, files[name]) for name in sorted(files))

@@ -35,6 +35,8 @@ with zipfile.ZipFile(sys.argv[3]) as wheel:  # nothing of when and where it was 
 root = pathlib.Path(dtnn.__file__).parent.parent
 info = next(root.glob("*.dist-info"))
 assert (info / "LICENSE").read_text().lstrip().startswith("Apache License")
+notice = pathlib.Path("/usr/share/doc/pybind11-dev/copyright").read_text()
+assert (info / "licenses" / "pybind11-dev").read_text() == notice
 rows = [row for row in csv.reader(open(info / "RECORD")) if row[1]]
 assert len(rows) > 10, rows
 names = {row[0] for row in rows}
