@@ -358,8 +358,9 @@ def table():
         for column, ways in COLUMNS:
             key = "from_float32" if column.endswith("float32") else "difference"
             values = [found[name][way][key] for way in ways if way in found[name]]
-            form = ".0%" if column.startswith("int8") else ".1e"
-            cells.append(format(max(values), form).replace("e-0", "e-") if values else "")
+            form = ".1%" if column.startswith("int8") else ".1e"
+            cells.append(format(max(values), form).replace("e-0", "e-").replace("%", " %")
+                         if values else "")
         print(f"| `{name}` | " + " | ".join(cells) + " |")
 
 
