@@ -81,11 +81,17 @@ absl::Status ExportToOnnx(const ExportFlags& flags, std::ostream& out) {
   const ExportOptions options = {.format = *ParseTensorFormat(flags.format),
                                  .int8 = flags.math_mode == "int8"};
   DTNN_ASSIGN_OR_RETURN(
-      const onnx::ModelProto model,
+      onnx::ModelProto model,
       WithContext(ExportModel(loaded.model, *loaded.store, *host, options), flags.model));
-  DTNN_RETURN_IF_ERROR(WriteOnnx(flags.out, model));
-  out << flags.out << ": " << model.graph().node_size() << " nodes, "
-      << FormatBytes(double(model.ByteSizeLong())) << ", images in " << flags.format << "\n";
+  const size_t bytes = model.ByteSizeLong();
+  const int nodes = model.graph().node_size();
+  DTNN_RETURN_IF_ERROR(WriteOnnx(flags.out, std::move(model)));
+  out << flags.out << ": " << nodes << " nodes, " << FormatBytes(double(bytes)) << ", images in "
+      << flags.format << "\n";
+  if (bytes > size_t(kMostOnnxBytes)) {
+    out << "Its weights are in " << flags.out << kOnnxDataEnding
+        << ", as an ONNX file holds less than 2 GB: move both together.\n";
+  }
   return absl::OkStatus();
 }
 

@@ -1,9 +1,10 @@
 #include "models/onnx/file/onnx_file.h"
 
-#include <climits>
 #include <cstddef>
+#include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/onnx/file/message_parts.h"
@@ -15,12 +16,36 @@
 namespace dtnn {
 namespace {
 
-constexpr int64_t kMostBytes = INT_MAX;  // of a message
+constexpr int64_t kMostBytes = kMostOnnxBytes;
+constexpr size_t kLeastMoved = 1024;  // smaller tensors stay: shapes are read without their file
+constexpr int32_t kExternal = 1;      // of data_location
 constexpr int64_t kMostParts = 1 << 22;
 
 // What every writer puts first: field 1, the version of the format, a small number.
 bool StartsLikeOnnx(std::string_view start) {
   return start.size() >= 2 && start[0] == '\x08' && start[1] > 0 && start[1] < 64;
+}
+
+// Into a file beside the model's, in which they are found by place and size.
+absl::Status MoveTensors(const std::string& path, onnx::GraphProto& graph) {
+  DTNN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  const std::string location = std::filesystem::path(path).filename().string();
+  size_t offset = 0;
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    const size_t size = tensor.raw_data().size();
+    if (size < kLeastMoved) continue;
+    DTNN_RETURN_IF_ERROR(file.Append(tensor.raw_data()));
+    for (const auto& [key, value] :
+         {std::pair("location", location), {"offset", StrCat(offset)}, {"length", StrCat(size)}}) {
+      onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    }
+    tensor.set_data_location(kExternal);
+    tensor.clear_raw_data();
+    offset += size;
+  }
+  return file.Commit();
 }
 
 }  // namespace
@@ -32,12 +57,9 @@ absl::Status CheckOnnxOutput(std::string_view path) {
   return CheckOutputFile(path, "an ONNX model", StartsLikeOnnx);
 }
 
-absl::Status WriteOnnx(std::string_view path, const onnx::ModelProto& model) {
-  const size_t size = model.ByteSizeLong();
-  if (size > size_t(kMostBytes)) {
-    return ResourceExhausted(path, ": the model takes ", size / 1000000,
-                             " MB, but an ONNX file holds less than 2147 MB; a network with a "
-                             "global average pool before its last layers is smaller");
+absl::Status WriteOnnx(std::string_view path, onnx::ModelProto model, int64_t most_bytes) {
+  if (model.ByteSizeLong() > size_t(most_bytes)) {
+    DTNN_RETURN_IF_ERROR(MoveTensors(StrCat(path, kOnnxDataEnding), *model.mutable_graph()));
   }
   DTNN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   std::string bytes;

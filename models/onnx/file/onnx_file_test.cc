@@ -1,11 +1,13 @@
 #include "models/onnx/file/onnx_file.h"
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/onnx/file/external_data.h"
 #include "models/onnx/file/message_parts.h"
 
 namespace dtnn {
@@ -30,6 +32,42 @@ TEST(OnnxFileTest, WhatIsWrittenIsRead) {
   const auto read = ReadOnnx(path);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->SerializeAsString(), Model().SerializeAsString());
+}
+
+TEST(OnnxFileTest, LargeTensorsOfLargeModelsStandInAFileOfTheirOwn) {
+  const std::string path = testing::NewFolder("onnx_file") + "/net.onnx";
+  onnx::ModelProto model = Model();
+  const std::string values[] = {std::string(4096, 'a'), std::string(4, 'b'),
+                                std::string(2048, 'c')};
+  for (const std::string& bytes : values) {
+    onnx::TensorProto& tensor = *model.mutable_graph()->add_initializer();
+    tensor.set_data_type(1);
+    tensor.add_dims(int64_t(bytes.size()) / 4);
+    tensor.set_raw_data(bytes);
+  }
+  const auto size = int64_t(model.ByteSizeLong());
+  ASSERT_TRUE(WriteOnnx(path, model, size).ok());
+  EXPECT_FALSE(std::filesystem::exists(path + ".data"));
+  EXPECT_EQ(ReadOnnx(path)->SerializeAsString(), model.SerializeAsString());
+
+  ASSERT_TRUE(WriteOnnx(path, model, size - 1).ok());
+  EXPECT_EQ(std::filesystem::file_size(path + ".data"), 4096U + 2048U);
+  EXPECT_LT(std::filesystem::file_size(path), 1024U);
+  const auto read = ReadOnnx(path);
+  ASSERT_TRUE(read.ok()) << read.status();
+  ExternalData data(path);
+  for (int i = 0; i < 3; ++i) {
+    const onnx::TensorProto& tensor = read->graph().initializer(i);
+    const std::string& expected = values[i];
+    EXPECT_EQ(tensor.data_location(), i == 1 ? 0 : 1);
+    if (i == 1) {
+      EXPECT_EQ(tensor.raw_data(), expected);
+    } else {
+      const auto bytes = data.Read(tensor, int64_t(expected.size()));
+      ASSERT_TRUE(bytes.ok()) << bytes.status();
+      EXPECT_EQ(*bytes, expected);
+    }
+  }
 }
 
 TEST(OnnxFileTest, OtherFilesAreNamed) {
