@@ -13,6 +13,7 @@
 #include "models/run/objects/run_log.h"
 #include "models/run/testing/run_fixture.h"
 #include "tensor/must.h"
+#include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
