@@ -247,7 +247,7 @@ class Launch {
       keeper_.Forget(child->pid());
       const int code = child->exit_code();
       watch_.OnExit(child->rank(), code);
-      lost_ += WasLost(*child);
+      lost_ += WasLost(*child) && asked_ == 0 && !ending_;
       done_ |= code == kExitDone;
       peer_lost_ |= code == kExitPeerLost;
       failed_ |= code != kExitDone && code != kExitPeerLost && !WasLost(*child);

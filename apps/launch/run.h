@@ -38,8 +38,7 @@ struct LaunchOptions {
 // Returns when all have ended. The error of ranks that failed has no message, since they, and lines
 // to `err`, have told the user, and the exit code 75 where one of them has ended with it
 // (comm/ranks/job/exit_code.h), else that of the first that failed; 127 where there is no such
-// program. One thread starts and ends all
-// ranks; others are those of a monitor.
+// program. One thread starts and ends all ranks; others are those of a monitor.
 absl::Status RunLaunch(const LaunchOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace dtnn

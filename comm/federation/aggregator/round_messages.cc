@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kLastMessages(10);
 // Where all wait for an aggregator that was started again: for the first of them, and, when enough
 // have come, for another one. A client calls again after two seconds, or, where its call was lost
 // with the aggregator before, after twelve.
-constexpr std::chrono::seconds kReturn(30), kQuiet(3);
+constexpr std::chrono::seconds kReturn(30), kQuiet(13);
 
 }  // namespace
 

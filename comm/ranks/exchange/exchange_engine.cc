@@ -70,7 +70,7 @@ bool ExchangeEngine::TakeOver(const Operation& operation) {
     if (!tasks_.empty()) owner_.Wake();
     return false;
   }
-  moved_ |= !tasks_.empty();  // does not sleep before they are done
+  moved_ |= !tasks_.empty() || !messages_.empty();  // does not sleep before they are done
   return true;
 }
 
@@ -224,7 +224,7 @@ void ExchangeEngine::Run() {
   bool said_all = false;
   std::unique_lock lock(tasks_mutex_);
   while (true) {
-    owner_.Acquire(lock);
+    moved_ |= owner_.Acquire(lock);
     lock.unlock();
     const bool moved = Turn(Clock::time_point::max(), /*of_caller=*/false);
     lock.lock();

@@ -16,7 +16,8 @@ void TurnOwner::Wake() {
   changed_.notify_one();
 }
 
-void TurnOwner::Acquire(std::unique_lock<std::mutex>& lock) {
+bool TurnOwner::Acquire(std::unique_lock<std::mutex>& lock) {
+  if (owner_ == Owner::kThread) return false;
   while (owner_ != Owner::kThread) {
     const Clock::time_point due = free_since_ + kRest;
     if (owner_ == Owner::kCaller) {
@@ -30,6 +31,7 @@ void TurnOwner::Acquire(std::unique_lock<std::mutex>& lock) {
       changed_.wait_until(lock, due);
     }
   }
+  return true;
 }
 
 bool TurnOwner::WakeUp() {

@@ -30,9 +30,11 @@ class TurnOwner {
   int descriptor() const { return wakeup_.descriptor(); }
   void TakeWake() { wakeup_.Drain(); }
 
-  // For the thread. Acquire returns when it is the owner. Between FallAsleep and WakeUp a caller
-  // may take over: then WakeUp returns false, and the thread must acquire again.
-  void Acquire(std::unique_lock<std::mutex>& lock);
+  // For the thread. Acquire returns when it is the owner, and whether it was not before: then there
+  // may be something to do of which nothing wakes it, and its turn must not sleep. Between
+  // FallAsleep and WakeUp a caller may take over: then WakeUp returns false, and the thread must
+  // acquire again.
+  bool Acquire(std::unique_lock<std::mutex>& lock);
   void FallAsleep() { sleeps_ = true; }
   bool WakeUp();
 

@@ -2,6 +2,8 @@
 
 #include <poll.h>
 
+#include <cstdint>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -74,6 +76,21 @@ TEST_F(TurnOwnerTest, AThreadThatStillSleepsIsWoken) {
   EXPECT_FALSE(owner_.WakeUp());
 }
 
+// What came while nobody owned the turn, or another caller was woken for, woke nobody.
+TEST_F(TurnOwnerTest, AThreadThatBecomesTheOwnerLooksBeforeItSleeps) {
+  EXPECT_TRUE(owner_.Acquire(lock_));
+  EXPECT_FALSE(owner_.Acquire(lock_));
+  owner_.FallAsleep();
+  EXPECT_TRUE(owner_.TakeOver());
+  owner_.Wake();
+  EXPECT_TRUE(Woken());  // the caller
+  EXPECT_FALSE(owner_.WakeUp());
+  owner_.HandBack(false);
+  owner_.Wake();
+  EXPECT_FALSE(Woken());
+  EXPECT_TRUE(owner_.Acquire(lock_));
+}
+
 TEST_F(TurnOwnerTest, WhoeverOwnsTheTurnIsWoken) {
   owner_.Acquire(lock_);
   owner_.Wake();
@@ -90,40 +107,45 @@ TEST_F(TurnOwnerTest, WhoeverOwnsTheTurnIsWoken) {
 
 // Both sides of a counter that only the owner touches, without a lock of its own.
 TEST_F(TurnOwnerTest, OwnersNeverMeet) {
-  int turns = 0;
+  int64_t turns = 0;
   bool stop = false;
   lock_.unlock();
+  int64_t of_thread = 0;
   std::thread thread([&] {
     std::unique_lock lock(mutex_);
     while (true) {
-      owner_.Acquire(lock);
-      if (stop) return;
-      owner_.FallAsleep();
-      lock.unlock();
-      pollfd descriptor = {owner_.descriptor(), POLLIN, 0};
-      poll(&descriptor, 1, -1);
-      lock.lock();
-      if (!owner_.WakeUp()) continue;
-      owner_.TakeWake();
+      if (!owner_.Acquire(lock)) {
+        owner_.FallAsleep();
+        lock.unlock();
+        pollfd descriptor = {owner_.descriptor(), POLLIN, 0};
+        poll(&descriptor, 1, -1);
+        lock.lock();
+        if (!owner_.WakeUp()) continue;
+        owner_.TakeWake();
+      }
       lock.unlock();
       ++turns;
+      ++of_thread;
       lock.lock();
+      if (stop) return;
     }
   });
-  const auto call = [&] {
+  const auto call = [&](int64_t& of_caller) {
     for (int i = 0; i < 1000; ++i) {
       std::unique_lock lock(mutex_);
       if (owner_.TakeOver()) {
         lock.unlock();
         ++turns;
+        ++of_caller;
         lock.lock();
         owner_.HandBack(i % 3 == 0);
       }
       owner_.Wake();
     }
   };
-  std::thread other(call);
-  call();
+  int64_t of_callers[2] = {};
+  std::thread other(call, std::ref(of_callers[1]));
+  call(of_callers[0]);
   other.join();
   {
     std::lock_guard lock(mutex_);
@@ -131,7 +153,7 @@ TEST_F(TurnOwnerTest, OwnersNeverMeet) {
     owner_.Wake();
   }
   thread.join();
-  EXPECT_GT(turns, 0);
+  EXPECT_EQ(turns, of_thread + of_callers[0] + of_callers[1]);
 }
 
 }  // namespace
