@@ -10,7 +10,7 @@
 namespace dtnn {
 namespace {
 
-// Of a pair that does not fit, and of a module or layer without a partner.
+// What a pair that does not fit costs, and a module or layer without a partner.
 constexpr int kOfAMisfit = 3, kOfOneAlone = 2;
 constexpr size_t kMostCells = 1 << 20;  // beyond, nothing of what differs has a partner
 constexpr size_t kMostNamed = 20;       // of each kind of difference

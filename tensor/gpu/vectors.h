@@ -231,8 +231,8 @@ struct VectorGrid {
     const uint32_t wanted = (items() + deep * least - 1) / (deep * least);
     return std::max(1u, std::min(wanted, most / std::max(1u, size_y())));
   }
-  // The grid of blocks with so many of them along x. Along y there are at most 65535: more go on
-  // along z.
+  // The grid of blocks with so many of them along x. Along y there are at most 65535: the
+  // others are along z.
   Dim3 Blocks(uint32_t parts) const {
     constexpr uint32_t kMostY = 65535;
     const uint32_t z = (size_y() + kMostY - 1) / kMostY;

@@ -33,7 +33,7 @@ struct Asked {
 absl::Status CheckLeft(std::span<const Asked> asked, int needed);
 
 // Protocols, sums and `why` know clients by their positions among those that were asked, since
-// clients, who may be told, do not know who the others are: "client 3". The same for the log, with
+// clients, who may read it, do not know who the others are: "client 3". The same for the log, with
 // names.
 std::string WithNames(std::string_view text, std::span<const Asked> asked);
 absl::Status WithNames(const absl::Status& status, std::span<const Asked> asked);
