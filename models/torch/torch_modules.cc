@@ -126,14 +126,16 @@ class KeyMaker {
 };
 
 // Whether the names tell which of two modules runs first: by words of the tables above, or by
-// numbers after the same words.
+// numbers or neighbours in the alphabet after the same words ("inception3a", "inception3b").
 bool OrderIsKnown(const std::vector<Key>& left, const std::vector<Key>& right) {
   for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     if (left[i] == right[i]) continue;
     if (left[i].place != right[i].place) return true;
     const auto [l, r] = std::ranges::mismatch(left[i].pieces, right[i].pieces);
-    return l != left[i].pieces.end() && r != right[i].pieces.end() && l->first == r->first &&
-           l->second >= 0 && r->second >= 0;
+    if (l == left[i].pieces.end() || r == right[i].pieces.end()) return false;
+    if (l->first == r->first) return l->second >= 0 && r->second >= 0;
+    return l != left[i].pieces.begin() && l->first.size() == 1 && r->first.size() == 1 &&
+           r->first[0] - l->first[0] == 1;
   }
   return true;
 }

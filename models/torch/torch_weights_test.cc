@@ -264,6 +264,9 @@ TEST_F(TorchWeightsTest, NamesThatDoNotTellTheOrderAreRefused) {
   EXPECT_EQ(fill("head", "body", true), 0);
   EXPECT_EQ(fill("block1head", "block1body", true), 0);
   EXPECT_EQ(fill("block1-head2", "block1-body1", true), 0);
+  EXPECT_EQ(fill("block1b", "block1a", true), 2);
+  EXPECT_EQ(fill("block1q", "block1k", true), 0) << "parts of a block";
+  EXPECT_EQ(fill("e.x", "d.x", true), 0);
   EXPECT_EQ(fill("block1out", "block1", true), 0);
   EXPECT_EQ(fill("block", "block1", true), 0) << "bn comes after bn1, norm before norm1";
   EXPECT_EQ(fill("block1-head2", "block1-head1", true), 2);
