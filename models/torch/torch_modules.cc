@@ -28,15 +28,21 @@ constexpr size_t kBetween = std::size(kFirst);
 // Last too where a network has these (ShuffleNetV2); elsewhere the number says when it runs.
 constexpr std::string_view kAfterStages = "conv5", kStage = "stage4.";
 
-// Names of timm's modules, in the order in which they run. The first line that has all modules of a
-// module says the order of these.
-constexpr std::string_view kOrders[] = {"conv_stem bn1 blocks conv_head bn2 classifier",
-                                        "conv_dw bn1 se conv_pw bn2",
-                                        "conv_pw bn1 conv_dw bn2 se conv_pwl bn3",
-                                        "conv_reduce conv_expand",
-                                        "stem stages head",
-                                        "downsample blocks",
-                                        "conv_dw norm mlp"};
+// Names of timm's modules, in the order in which they run, of networks of these modules. The first
+// line that has all modules of a module says the order of these.
+struct TimmOrder {
+  std::string_view network, modules;
+};
+constexpr std::string_view kEfficientNet = "conv_stem bn1 blocks conv_head bn2 classifier";
+constexpr std::string_view kConvNext = "stem stages head";
+constexpr TimmOrder kOrders[] = {{kEfficientNet, kEfficientNet},
+                                 {kEfficientNet, "conv_dw bn1 se conv_pw bn2"},
+                                 {kEfficientNet, "conv_pw bn1 conv_dw bn2 se conv_pwl bn3"},
+                                 {kEfficientNet, "conv_reduce conv_expand"},
+                                 {kConvNext, kConvNext},
+                                 {kConvNext, "downsample blocks"},
+                                 {kConvNext, "conv_dw norm mlp"}};
+constexpr size_t kFewestModules = 3;  // of a network, that say that it is timm's
 // Heads that only training has, as torchvision calls them.
 constexpr std::string_view kHeads[] = {"aux1", "aux2", "AuxLogits", "aux_classifier"};
 
@@ -86,13 +92,13 @@ class KeyMaker {
         children[parent].insert(part);
       });
     }
+    const std::set<std::string_view>& network = children[""];
+    if (network.size() < kFewestModules) return;
     for (const auto& [parent, names] : children) {
-      for (const std::string_view order : kOrders) {
-        const std::vector<std::string_view> parts = Split(order, ' ');
-        const bool all = std::ranges::all_of(names, [&](std::string_view name) {
-          return std::ranges::find(parts, name) != parts.end();
-        });
-        if (all && orders_.emplace(parent, parts).second) break;
+      for (const TimmOrder& order : kOrders) {
+        if (!HasAll(order.network, network) || !HasAll(order.modules, names)) continue;
+        orders_.emplace(parent, Split(order.modules, ' '));
+        break;
       }
     }
   }
@@ -112,6 +118,12 @@ class KeyMaker {
   }
 
  private:
+  static bool HasAll(std::string_view order, const std::set<std::string_view>& names) {
+    const std::vector<std::string_view> parts = Split(order, ' ');
+    return std::ranges::all_of(names, [&](std::string_view name) {
+      return std::ranges::find(parts, name) != parts.end();
+    });
+  }
   // The parts of a name, and what stands before each.
   static void ForEachPart(std::string_view name, const auto& use) {
     size_t begin = 0;

@@ -258,6 +258,8 @@ TEST_F(TorchWeightsTest, NamesThatDoNotTellTheOrderAreRefused) {
   EXPECT_EQ(fill("block1-10.a", "block1-9.a", true), 2);
   EXPECT_EQ(fill("block1-10.a", "block1-9.a", false), 1);
   EXPECT_EQ(fill("x.downsample", "x.conv2", true), 2);
+  EXPECT_EQ(fill("layer1.0.downsample.0", "layer1.0.blocks.0", true), 2) << "not of timm";
+  EXPECT_EQ(fill("layer1.conv_reduce", "layer1.conv_expand", true), 0) << "not of timm";
   EXPECT_EQ(fill("conv6", "conv5", true), 2);
   EXPECT_EQ(fill("conv5", "stage4.0", true), 2) << "of ShuffleNetV2";
   EXPECT_EQ(fill("up1", "conv5", true), 0);
