@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -193,18 +194,22 @@ TEST(AdaptivePoolSpecTest, TokenAndErrors) {
 }
 
 // One chain of float32 additions over 50 176 pixels would round by more than 1e-5.
-TEST(AdaptivePoolRoundingTest, MeanOfALargeImageIsSummedInTwoLevels) {
+TEST(AdaptivePoolRoundingTest, MeansOfLargeImagesAreSummedInParts) {
   const auto context = *DeviceContext::Create(Device::Cpu());
-  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-    AdaptivePoolSpec spec = Spec({1, 224, 224, 1}, 1, 1);
-    spec.format = format;
-    Doubles pixels = Values(RandomTensor(spec.dtype, spec.InputShape(), 1));
-    double sum = 0;
-    for (double& pixel : pixels) sum += pixel = std::abs(pixel);
-    const Tensor x = TensorOf(spec.dtype, spec.InputShape(), pixels);
-    const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
-    ASSERT_EQ((*CreateAdaptivePool(*context, spec))->Forward(x, y), absl::OkStatus());
-    EXPECT_NEAR(Values(y)[0] / (sum / double(pixels.size())), 1, 1.5e-6) << int(format);
+  for (const auto& [height, width] :
+       {std::pair(224, 224), std::pair(65536, 3), std::pair(262144, 1), std::pair(1, 262144)}) {
+    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      AdaptivePoolSpec spec = Spec({1, height, width, 1}, 1, 1);
+      spec.format = format;
+      Doubles pixels = Values(RandomTensor(spec.dtype, spec.InputShape(), 1));
+      double sum = 0;
+      for (double& pixel : pixels) sum += pixel = std::abs(pixel);
+      const Tensor x = TensorOf(spec.dtype, spec.InputShape(), pixels);
+      const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+      ASSERT_EQ((*CreateAdaptivePool(*context, spec))->Forward(x, y), absl::OkStatus());
+      EXPECT_NEAR(Values(y)[0] / (sum / double(pixels.size())), 1, 1.5e-6)
+          << height << "x" << width << " " << int(format);
+    }
   }
 }
 

@@ -59,13 +59,18 @@ struct PoolForwardBody {
                     cell.channel));
     };
     if (average) {
-      W sum = 0;
+      W sum = 0, part = 0;
+      int64_t elements = 0;
       for (int64_t a = 0; a < row.count; ++a) {
-        W of_row = 0;  // by itself: a chain over a whole image would round too much
-        for (int64_t b = 0; b < column.count; ++b) of_row += at(a, b);
-        sum += of_row;
+        for (int64_t b = 0; b < column.count; ++b) {
+          part += at(a, b);
+          if (++elements < kPartOfMean) continue;
+          sum += part;
+          part = 0;
+          elements = 0;
+        }
       }
-      y[cell] = T(sum / W(row.divisor * column.divisor));
+      y[cell] = T((sum + part) / W(row.divisor * column.divisor));
       return;
     }
     W result = at(0, 0);
@@ -175,14 +180,22 @@ struct PoolForwardRowsBody {
     };
     Loaded result = {};
     if (average) {
+      W part[kLanes] = {};
+      const auto add_part = [&] {
+        for (int i = 0; i < kLanes; ++i) result.value[i] += part[i];
+      };
+      int64_t elements = 0;
       for (int64_t a = 0; a < row.count; ++a) {
-        W of_row[kLanes] = {};  // by itself: a chain over a whole image would round too much
         for (int64_t b = 0; b < column.count; ++b) {
           const gpu::Vector<T, kLanes> values = at(a, b);
-          for (int i = 0; i < kLanes; ++i) of_row[i] += W(values[i]);
+          for (int i = 0; i < kLanes; ++i) part[i] += W(values[i]);
+          if (++elements < kPartOfMean) continue;
+          add_part();
+          for (int i = 0; i < kLanes; ++i) part[i] = 0;
+          elements = 0;
         }
-        for (int i = 0; i < kLanes; ++i) result.value[i] += of_row[i];
       }
+      add_part();
       for (int i = 0; i < kLanes; ++i) result.value[i] /= W(row.divisor * column.divisor);
       return result;
     }

@@ -122,17 +122,21 @@ TEST_P(PoolGpuTest, SameAsCpu) {
 
 // One chain of float32 additions over a window would round by 6e-4. Channels one by one, and in
 // vectors.
-TEST_P(PoolGpuTest, MeansOfLargeWindowsAreSummedRowByRow) {
-  for (const int64_t channels : {1, 4}) {
-    PoolSpec spec = With(PoolSpec{.batch = 1, .height = 256, .width = 256, .channels = channels});
-    spec.window = spec.stride = 256;
-    spec.kind = PoolKind::kAverage;
-    const std::vector<double> tenths(size_t(spec.InputShape().NumElements()), 0.1);
-    const Tensor x = Put(*gpu_, TensorOf(dtype_, spec.InputShape(), tenths));
-    const Tensor y = Put(*gpu_, ZeroTensor(dtype_, spec.OutputShape()));
-    ASSERT_EQ((*CreatePool(*gpu_, spec))->Forward(x, y, Tensor()), absl::OkStatus());
-    EXPECT_TRUE(
-        Close(testing::Values(Get(*gpu_, y)), std::vector<double>(size_t(channels), 0.1), 1e-6));
+TEST_P(PoolGpuTest, MeansOfLargeWindowsAreSummedInParts) {
+  for (const Pair image : {Pair(256), Pair(65536, 3), Pair(262144, 1), Pair(1, 262144)}) {
+    for (const int64_t channels : {1, 4}) {
+      AdaptivePoolSpec spec;
+      spec.batch = spec.out_height = spec.out_width = 1, spec.channels = channels;
+      spec.height = image.vertical, spec.width = image.horizontal;
+      spec = With(spec);
+      const std::vector<double> tenths(size_t(spec.InputShape().NumElements()), 0.1);
+      const Tensor x = Put(*gpu_, TensorOf(dtype_, spec.InputShape(), tenths));
+      const Tensor y = Put(*gpu_, ZeroTensor(dtype_, spec.OutputShape()));
+      ASSERT_EQ((*CreateAdaptivePool(*gpu_, spec))->Forward(x, y), absl::OkStatus());
+      EXPECT_TRUE(
+          Close(testing::Values(Get(*gpu_, y)), std::vector<double>(size_t(channels), 0.1), 1e-6))
+          << image.vertical << "x" << image.horizontal << "x" << channels;
+    }
   }
 }
 

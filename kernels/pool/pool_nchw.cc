@@ -139,21 +139,23 @@ void ForwardPlane(const Geometry& g, const Plane<T, W>& plane) {
     int64_t output = i;
     for (const Window& rows : g.rows.windows) {
       if (g.average) {
-        const auto sum_of = [&](const Window& taps) HWY_ATTR {
-          auto sum = hn::Zero(d);
-          ForEachTap<kTaps, kStride>(d, g, taps, lanes, static_cast<const T*>(plane.in), Wide<T>(0),
-                                     [&](auto v, int64_t) HWY_ATTR { sum = hn::Add(sum, v); });
-          return sum;
-        };
         auto sum = hn::Zero(d);
-        if constexpr (kTaps > 0) {
-          sum = sum_of(rows);
-        } else {  // row by row: a chain over a whole plane would round too much
-          for (int64_t kh = 0; kh < rows.count; ++kh) {
-            sum = hn::Add(sum, sum_of({.first = rows.first + kh * g.rows.dilation,
-                                       .tap = rows.tap + kh,
-                                       .count = 1}));
-          }
+        const int64_t most = kTaps > 0 ? kPartOfMean / kTaps : rows.count;
+        for (int64_t kh = 0; kh < rows.count; kh += most) {
+          const Window some = {.first = rows.first + kh * g.rows.dilation,
+                               .tap = rows.tap + kh,
+                               .count = std::min(most, rows.count - kh)};
+          auto part = hn::Zero(d);
+          int64_t elements = 0;
+          ForEachTap<kTaps, kStride>(d, g, some, lanes, static_cast<const T*>(plane.in), Wide<T>(0),
+                                     [&](auto v, int64_t) HWY_ATTR {
+                                       part = hn::Add(part, v);
+                                       if (kTaps > 0 || ++elements < kPartOfMean) return;
+                                       sum = hn::Add(sum, part);
+                                       part = hn::Zero(d);
+                                       elements = 0;
+                                     });
+          sum = hn::Add(sum, part);
         }
         const auto divisor = hn::Mul(lanes.divisor, hn::Set(d, Wide<T>(rows.divisor)));
         access.Store(hn::Div(sum, divisor), plane.out + output);
@@ -214,16 +216,16 @@ template <typename T>
 void MeanPlane(const Geometry& g, const T* x, T* y) {
   for (const Window& rows : g.rows.windows) {
     for (const Window& columns : g.columns.windows) {
-      Wide<T> sum = 0;
-      for (int64_t kh = 0; kh < rows.count; ++kh) {
-        const T* const from =
-            x + (rows.first + kh * g.rows.dilation) * g.columns.extent + columns.first;
-        Wide<T> row = 0;  // summed by itself: a chain over a whole plane would round too much
-        for (int64_t kw = 0; kw < columns.count; ++kw)
-          row += Wide<T>(from[kw * g.columns.dilation]);
-        sum += row;
-      }
-      *y++ = T(sum / Wide<T>(rows.divisor * columns.divisor));
+      Wide<T> sum = 0, part = 0;
+      int64_t elements = 0;
+      ForEachElement(g, rows, columns, [&](int64_t at) {
+        part += Wide<T>(x[at]);
+        if (++elements < kPartOfMean) return;
+        sum += part;
+        part = 0;
+        elements = 0;
+      });
+      *y++ = T((sum + part) / Wide<T>(rows.divisor * columns.divisor));
     }
   }
 }

@@ -122,14 +122,19 @@ struct Mean {
       ForEachTap(window,
                  [&](int64_t tap, int64_t) HWY_ATTR { sum = hn::Add(sum, in.Load(x + tap)); });
     } else {
+      auto part = hn::Zero(in.d);
+      int64_t elements = 0;
       for (int64_t kh = 0; kh < window.height(); ++kh) {
         const T* from = x + kh * window.row.down;
-        auto row = hn::Zero(in.d);  // by itself: a chain over a whole image would round too much
         for (int64_t kw = window.width(); kw > 0; --kw, from += window.row.right) {
-          row = hn::Add(row, in.Load(from));
+          part = hn::Add(part, in.Load(from));
+          if (++elements < kPartOfMean) continue;
+          sum = hn::Add(sum, part);
+          part = hn::Zero(in.d);
+          elements = 0;
         }
-        sum = hn::Add(sum, row);
       }
+      sum = hn::Add(sum, part);
     }
     out.Store(hn::Div(sum, hn::Set(in.d, Wide<T>(window.divisor()))), y);
   }

@@ -22,6 +22,8 @@ namespace dtnn::pool {
 inline constexpr int64_t kMostExtent = int64_t{1} << 24;
 // Most elements of a window whose argmax is a byte.
 inline constexpr int64_t kMostByteTaps = 255;
+// Elements of a mean that are summed by themselves: one chain over all would round too much.
+inline constexpr int64_t kPartOfMean = 256;
 
 struct Geometry {
   int64_t batch = 0;  // the most images of a call
