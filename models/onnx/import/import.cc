@@ -65,7 +65,8 @@ absl::Status CheckRanges(const SavedModel& model) {
   std::set<int> ids;
   for (const Node& node : model.graph.nodes()) {
     ids.insert(node.id);
-    if (NumberOf(node.name).value_or(node.id) != node.id) {
+    const int number = NumberOf(node.name).value_or(node.id);
+    if (number != node.id && node.name == StrCat(number, "_", node.layer->type_name())) {
       return InvalidArgument("layer ", node.id, " is called ", Quoted(node.name));
     }
   }

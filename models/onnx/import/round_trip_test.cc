@@ -341,6 +341,33 @@ TEST_F(RoundTripTest, RangesAreDroppedWhereLayersHaveOtherNumbers) {
   }
 }
 
+// Names of other programs may begin with any number.
+TEST_F(RoundTripTest, RangesAreKeptWhereNamesBeginWithOtherNumbers) {
+  GraphBuilder b("net", TensorFormat::kNHWC);
+  b.Input({9, 8, 3}).Conv2d(8).Relu().Flatten().Fc(4);
+  SavedModel model = {.graph = *b.Build()};
+  Renew(model);
+  auto foreign = *ExportModel(model, *store_, *host_);
+  foreign.clear_metadata_props();
+  for (auto& node : *foreign.mutable_graph()->mutable_node()) {
+    if (node.name() == model.graph.nodes()[1].name) node.set_name("0_conv");
+  }
+  auto imported = ImportModel(foreign, "net.onnx", *host_);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  SavedModel& again = imported->model;
+  ASSERT_EQ(again.graph.nodes()[1].name, "0_conv");
+  const Tensor x = testing::CountedSamples(again.graph, 40, /*channels_first=*/false);
+  const auto quantized = Quantize(again.graph, *imported->store, *host_, x, again.preprocessing);
+  ASSERT_TRUE(quantized.ok()) << quantized.status();
+  again.quantization = quantized->record;
+  const auto exported = ExportModel(again, *imported->store, *host_);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  const auto last = ImportModel(*exported, "net.onnx", *host_);
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->notes, std::vector<std::string>());
+  EXPECT_EQ(last->model.quantization, again.quantization);
+}
+
 TEST_F(RoundTripTest, NormalisationsWithinSamples) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     GraphBuilder b("within", format);
