@@ -188,6 +188,11 @@ std::optional<Geometry> GeometryToOpenWith(const Preprocessing& preprocessing,
   return larger ? std::nullopt : std::optional(geometry);
 }
 
+ImageExtents ExtentsToOpenWith(const Preprocessing& preprocessing, const ImageExtents& sample) {
+  const int64_t side = preprocessing.geometry ? preprocessing.geometry->side : 0;
+  return side > 0 ? ImageExtents{side, side, sample.channels} : sample;
+}
+
 bool SamePreprocessing(const Preprocessing& a, const Preprocessing& b, int64_t channels) {
   constexpr double kRounding = 1e-6;
   const auto close = [](double x, double y) {

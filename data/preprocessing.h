@@ -57,6 +57,9 @@ void AddNormalization(const Normalization& by, Preprocessing& preprocessing);
 // it is not known, or if samples are the middle of larger images: of a data set that cuts its own.
 std::optional<Geometry> GeometryToOpenWith(const Preprocessing& preprocessing,
                                            const ImageExtents& sample);
+// As large as a data set's own samples are, as far as is known: before `then`, which gives samples
+// of extents `sample`. A data set of two sizes is opened with it.
+ImageExtents ExtentsToOpenWith(const Preprocessing& preprocessing, const ImageExtents& sample);
 
 // JSON such as {"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75],
 // "geometry":{"crop":0.875,"resize":224,"of":"bytes"}}. Numbers come back as they are.

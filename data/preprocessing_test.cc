@@ -137,7 +137,9 @@ TEST(PreprocessingTest, DataSetsThatCutTheirOwnSamplesAreOpenedAsTheyAre) {
   EXPECT_EQ(with({.square = true, .crop = 0.75, .resize = 227}), std::nullopt);
   const ImageGeometry twice = {.geometry = {.resize = 227}, .side = 224, .then = cropped};
   EXPECT_EQ(GeometryToOpenWith({.geometry = twice}, {112, 112, 3}), cropped);
+  EXPECT_EQ(ExtentsToOpenWith({.geometry = twice}, {112, 112, 3}), (ImageExtents{224, 224, 3}));
   EXPECT_EQ(GeometryToOpenWith({}, {224, 224, 3}), std::nullopt) << "not told";
+  EXPECT_EQ(ExtentsToOpenWith({}, {227, 227, 3}), (ImageExtents{227, 227, 3})) << "not told";
 }
 
 TEST(PreprocessingTest, IsTheSameButForRounding) {

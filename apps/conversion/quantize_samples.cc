@@ -74,7 +74,7 @@ class SampleReader {
       const OpenDatasetOptions options = {
           .path = flags_.dataset_path,
           .geometry = GeometryToOpenWith(model_.preprocessing, sample_).value_or(Geometry{}),
-          .imagenet_whole = sample_.height == 227};
+          .imagenet_whole = ExtentsToOpenWith(model_.preprocessing, sample_).height == 227};
       DTNN_ASSIGN_OR_RETURN(dataset_, OpenDataset(flags_.calibrate, options));
     }
     DTNN_ASSIGN_OR_RETURN(dataset_,

@@ -9,6 +9,7 @@
 #include "apps/conversion/quantize_model.h"
 #include "apps/testing/process.h"
 #include "comm/ranks/job/exit_code.h"
+#include "data/datasets/imagenet/imagenet.h"
 #include "data/datasets/imagenet/imagenet_npz.h"
 #include "data/datasets/imagenet/imagenet_shard.h"
 #include "data/testing/idx_files.h"
@@ -176,6 +177,35 @@ TEST_F(QuantizeProgramTest, ImagenetsFilesAreTakenAsTheyAre) {
     const absl::Status status = Run(path, "imagenet", data);
     EXPECT_TRUE(status.ok()) << status;
     EXPECT_THAT(text_, HasSubstr("2 samples"));
+  }
+}
+
+// Their 224 or 227 pixels are those of training, not those of the network.
+TEST_F(QuantizeProgramTest, ImagenetsFilesThatTrainingResizedAreTakenSoAgain) {
+  const std::string data = testing::NewFolder("quantize_resized");
+  ImagenetShard shard = *ImagenetShard::Create(2);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(
+        shard.Add(testing::EncodePng(40, 30, testing::SmoothPixels(40, 30, 3, i)), i + 1, "a")
+            .ok());
+  }
+  ASSERT_TRUE(shard.Write(data + "/train-0.npz", "a test").ok());
+  ASSERT_TRUE(shard.Write(data + "/test-0.npz", "a test").ok());
+  for (const bool whole : {false, true}) {
+    for (const int64_t side : {64, whole ? 224 : 227}) {
+      GraphBuilder b("net", TensorFormat::kNHWC);
+      b.Input({side, side, 3}).Conv2d(4, {.kernel = 8, .stride = 8}).Relu().Conv2d(4);
+      SavedModel model = {.graph =
+                              *b.AdaptiveAveragePool2d(1).Flatten().Fc(1000).Softmax().Build()};
+      const ImagenetOptions trained = {.train = data, .geometry = {.resize = side}, .whole = whole};
+      model.preprocessing = (*OpenImagenet(trained))->preprocessing();
+      auto device = *DeviceContext::Create(Device::Cpu());
+      auto store = *ParameterStore::Create(model.graph, *device, model.dtype, /*seed=*/3);
+      const std::string path = folder_ + "/model.safetensors";
+      ASSERT_TRUE(SaveModel(path, model, *store, *device).ok());
+      const absl::Status status = Run(path, "imagenet", data);
+      EXPECT_TRUE(status.ok()) << status;
+    }
   }
 }
 

@@ -72,7 +72,8 @@ absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path) {
 
 std::optional<ImageExtents> SampleOf(const std::optional<SavedModel>& model) {
   if (!model) return std::nullopt;
-  return ExtentsOf(model->graph.input_shape(), model->graph.format());
+  return ExtentsToOpenWith(model->preprocessing,
+                           ExtentsOf(model->graph.input_shape(), model->graph.format()));
 }
 
 absl::Status FollowModel(const SavedModel& model, RunOptions& options) {

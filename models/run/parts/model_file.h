@@ -35,7 +35,8 @@ absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path);
 // The model in the file of network.weights, for a run without network.name. A usage error
 // where the file holds parameters only.
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path);
-// What its network takes; nothing without a model.
+// What its network takes or, where training cropped or resized samples of its data set's own size,
+// what they were before; nothing without a model.
 std::optional<ImageExtents> SampleOf(const std::optional<SavedModel>& model);
 // RunOptions that are not set get the model's values: geometry, format, element type and loss,
 // which its outputs are made for. A usage error where its loss is not one of training.loss.

@@ -90,6 +90,15 @@ TEST(ModelFileTest, ADataSetThatCutsItsOwnImagesIsLeftAlone) {
   EXPECT_EQ(options.data.resize, std::nullopt);
 }
 
+// Else an evaluation would open the other side of 224 and 227.
+TEST(ModelFileTest, ADataSetsOwnSamplesAreThoseOfTraining) {
+  SavedModel model = Trained();
+  EXPECT_EQ(SampleOf(model), (ImageExtents{8, 8, 1}));
+  model.preprocessing.geometry = ImageGeometry{
+      .geometry = {.square = true, .resize = 227}, .side = 227, .then = {.resize = 8}};
+  EXPECT_EQ(SampleOf(model), (ImageExtents{227, 227, 1}));
+}
+
 TEST(ModelFileTest, LoadersNormaliseAsInTraining) {
   const SavedModel model = Trained();
   const CountingDataset dataset(6, {8, 8, 1});

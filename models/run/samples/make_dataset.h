@@ -13,8 +13,8 @@
 
 namespace dtnn {
 
-// After cropping and resizing; nullopt where the files decide. `network`: what the network takes,
-// where that is known already; else as network.name says.
+// After cropping and resizing; nullopt where the files decide. `network`: what the network takes or
+// was trained on (parts/model_file.h), where that is known already; else as network.name says.
 std::optional<DatasetSize> KnownSize(const RunOptions& options,
                                      const std::optional<ImageExtents>& network = {});
 
