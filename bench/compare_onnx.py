@@ -13,7 +13,7 @@ timm too, and for --int8 pillow:
   bench/compare_onnx.py --timm=all           # the same with timm's networks and names
   bench/compare_onnx.py --table              # of all that was measured: that of docs/onnx.md
 
-Each result is a line of bench/results/onnx.jsonl; the last of a network and way counts.
+Each result is a line of bench/results/onnx/networks.jsonl; the last of a network and way counts.
 
 Weights are random, statistics of batch normalisations are measured, images are spots of colour:
 structure and arithmetic are what is compared, where images differ in the answers.
@@ -38,7 +38,7 @@ onnxruntime.set_default_logger_severity(3)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST = 1e-3  # of the distances between answers: random weights spread each rounding
 MOST_INT8 = 1.5  # of the distance between 8 bits and float32
-RESULTS = os.path.join(ROOT, "bench/results/onnx.jsonl")
+RESULTS = os.path.join(ROOT, "bench/results/onnx/networks.jsonl")
 
 
 def program(name):

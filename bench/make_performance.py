@@ -298,14 +298,15 @@ def main():
     shapes = sorted(glob.glob(os.path.join(HERE, "results", "convolutions", "*.jsonl")))
     sweeps = sorted(glob.glob(os.path.join(HERE, "results", "variants", "*.jsonl")))
     scalings = sorted(glob.glob(os.path.join(HERE, "results", "scaling", "*.jsonl")))
+    page = (HEAD + "".join(section(path) for path in paths)
+            + "".join(convolutions(path) for path in shapes)
+            + "".join(variants(path) for path in sweeps)
+            + "".join(scaling(path) for path in scalings)
+            + "".join(gpu(path) for path in cards)
+            + "".join(profile(path) for path in profiles).rstrip() + "\n"
+            + "".join(note(path) for path in notes))
     with open(os.path.join(HERE, "PERFORMANCE.md"), "w") as out:
-        out.write(HEAD + "".join(section(path) for path in paths)
-                  + "".join(convolutions(path) for path in shapes)
-                  + "".join(variants(path) for path in sweeps)
-                  + "".join(scaling(path) for path in scalings)
-                  + "".join(gpu(path) for path in cards)
-                  + "".join(profile(path) for path in profiles).rstrip() + "\n"
-                  + "".join(note(path) for path in notes))
+        out.write(page)
 
 
 if __name__ == "__main__":
