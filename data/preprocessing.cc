@@ -81,10 +81,9 @@ std::optional<Geometry> ReadGeometry(const json& object) {
       (square != missing && !square->is_boolean())) {
     return std::nullopt;
   }
-  const Geometry geometry = {.square = square != missing && square->get<bool>(),
-                             .crop = crop->get<double>(),
-                             .resize = resize->get<int64_t>()};
-  return CheckGeometry(geometry).ok() ? std::optional(geometry) : std::nullopt;
+  return Geometry{.square = square != missing && square->get<bool>(),
+                  .crop = crop->get<double>(),
+                  .resize = resize->get<int64_t>()};
 }
 
 std::optional<ImageGeometry> ReadImageGeometry(const json& object) {
@@ -101,6 +100,19 @@ std::optional<ImageGeometry> ReadImageGeometry(const json& object) {
   image.then = *second;
   if (image.side < 1 || image.side > geometry->resize) return std::nullopt;
   return image;
+}
+
+// A file does not decide how much memory an image takes: where the geometry is not that of the
+// network's input, its sides are limited.
+absl::Status CheckImageGeometry(const ImageGeometry& image) {
+  constexpr int64_t kMaxSide = 4096;
+  DTNN_RETURN_IF_ERROR(CheckGeometry(image.geometry));
+  if (image.side == 0) return absl::OkStatus();
+  if (const int64_t side = image.geometry.resize; side > kMaxSide) {
+    return InvalidArgument("the images of a data set that are cropped or resized once more are at ",
+                           "most ", kMaxSide, " x ", kMaxSide, ", not ", side, " x ", side);
+  }
+  return CheckGeometry(image.then);
 }
 
 // Both normalisations as one of byte / 255, unless x are values of the data.
@@ -172,6 +184,7 @@ absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view text, int64_t 
     if (geometry != object.end()) {
       if (geometry->is_object()) preprocessing.geometry = ReadImageGeometry(*geometry);
       if (!preprocessing.geometry) return Unknown(text);
+      DTNN_RETURN_IF_ERROR(CheckImageGeometry(*preprocessing.geometry));
     }
     return preprocessing;
   }

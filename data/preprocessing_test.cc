@@ -127,6 +127,21 @@ TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
   EXPECT_FALSE(ParsePreprocessing(text + std::string("\0}", 2), 3).ok());
 }
 
+// The memory for an image of that size would be asked for with every request.
+TEST(PreprocessingTest, HugeImagesOfADataSetAreRefused) {
+  const auto parse = [](int64_t resize, int64_t side) {
+    const ImageGeometry image = {
+        .geometry = {.resize = resize}, .side = side, .then = {.resize = 8}};
+    return ParsePreprocessing(ToJson({.geometry = image}), 3).status();
+  };
+  EXPECT_TRUE(parse(4096, 4096).ok());
+  EXPECT_EQ(parse(65536, 65536).message(),
+            "the images of a data set that are cropped or resized once more are at most "
+            "4096 x 4096, not 65536 x 65536");
+  EXPECT_EQ(parse(4097, 8).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(parse(70000, 8).message(), "the side after a resize must be 1 to 65536, not 70000");
+}
+
 TEST(PreprocessingTest, DataSetsThatCutTheirOwnSamplesAreOpenedAsTheyAre) {
   const auto with = [](const Geometry& geometry) {
     return GeometryToOpenWith({.geometry = ImageGeometry{geometry}}, {224, 200, 3});

@@ -25,6 +25,24 @@ ImageGeometry GeometryOf(const Preprocessing& preprocessing) {
   return preprocessing.geometry.value_or(ImageGeometry{});
 }
 
+// Images in between take no more memory than this, or than samples do.
+absl::Status CheckImageGeometry(const ImageGeometry& image, const ImageExtents& sample) {
+  constexpr int64_t kMaxSide = 4096;
+  DTNN_RETURN_IF_ERROR(CheckGeometry(image.geometry));
+  DTNN_RETURN_IF_ERROR(CheckGeometry(image.then));
+  const int64_t resize = image.geometry.resize;
+  if (resize > std::max({kMaxSide, sample.height, sample.width})) {
+    return InvalidArgument("images are resized to ", resize, " x ", resize, " for a network of ",
+                           sample.height, " x ", sample.width, "; at most ", kMaxSide, " x ",
+                           kMaxSide);
+  }
+  if (image.side < 0 || image.side > resize) {
+    return InvalidArgument("images of ", resize, " x ", resize, " have no middle of ", image.side,
+                           " x ", image.side);
+  }
+  return absl::OkStatus();
+}
+
 // The middle of an image of `extents` that is as large as `sample`.
 Window Middle(const ImageExtents& extents, const ImageExtents& sample) {
   return {.top = (extents.height - sample.height) / 2,
@@ -59,7 +77,7 @@ absl::StatusOr<ImageInput> ImageInput::Create(const Preprocessing& preprocessing
   for (const Normalization& by : {preprocessing.normalization, preprocessing.then}) {
     DTNN_RETURN_IF_ERROR(CheckNormalization(by, sample.channels));
   }
-  DTNN_RETURN_IF_ERROR(CheckGeometry(GeometryOf(preprocessing).geometry));
+  DTNN_RETURN_IF_ERROR(CheckImageGeometry(GeometryOf(preprocessing), sample));
   return ImageInput(preprocessing, sample, format);
 }
 

@@ -127,6 +127,22 @@ TEST_F(ImageInputTest, OtherSizesAreResizedToTheNetworks) {
   EXPECT_EQ(Values(x), std::vector<double>(8 * 6 * 3, double(51 * (1.0f / 255))));
 }
 
+TEST_F(ImageInputTest, GeometriesOutOfRangeAreRefused) {
+  const auto create = [](const ImageGeometry& image, int64_t side = 8) {
+    return ImageInput::Create({.geometry = image}, {side, side, 3}, TensorFormat::kNHWC).status();
+  };
+  const Geometry eight = {.resize = 8};
+  EXPECT_TRUE(create({.geometry = eight, .side = 7, .then = eight}).ok());
+  EXPECT_FALSE(create({.geometry = eight, .side = 9, .then = eight}).ok());
+  EXPECT_FALSE(create({.geometry = eight, .side = -1, .then = eight}).ok());
+  EXPECT_FALSE(create({.geometry = eight, .side = 7, .then = {.crop = 0}}).ok());
+  EXPECT_FALSE(create({.geometry = {.resize = 65536}, .side = 7, .then = eight}).ok());
+  // The input of a network for samples as large as that takes more memory.
+  EXPECT_TRUE(create({.geometry = {.resize = 5000}}, 5000).ok());
+  EXPECT_EQ(create({.geometry = {.resize = 5000}}).message(),
+            "images are resized to 5000 x 5000 for a network of 8 x 8; at most 4096 x 4096");
+}
+
 TEST_F(ImageInputTest, WhatIsNoImageIsNamed) {
   const auto error = [](const absl::Status& status) { return std::string(status.message()); };
   EXPECT_EQ(error(ImageInput::Create({}, {8, 8, 5}, TensorFormat::kNHWC).status()),
