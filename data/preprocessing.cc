@@ -146,6 +146,14 @@ void AddNormalization(const Normalization& by, Preprocessing& preprocessing) {
   }
 }
 
+void ReplaceCrop(bool square, double crop, ImageGeometry& image) {
+  if (!square && crop == 0) return;
+  if (square) image.geometry.square = true;
+  if (crop > 0) image.geometry.crop = crop;
+  image.then.square = false;
+  image.then.crop = 1;
+}
+
 std::string ToJson(const Preprocessing& preprocessing) {
   const Words& words = WordsOf(preprocessing.input);
   nlohmann::ordered_json object;

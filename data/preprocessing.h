@@ -61,6 +61,9 @@ std::optional<Geometry> GeometryToOpenWith(const Preprocessing& preprocessing,
 // of extents `sample`. A data set of two sizes is opened with it.
 ImageExtents ExtentsToOpenWith(const Preprocessing& preprocessing, const ImageExtents& sample);
 
+// What is asked for takes the place of all that training cropped: a `square`, and a `crop` above 0.
+void ReplaceCrop(bool square, double crop, ImageGeometry& image);
+
 // JSON such as {"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75],
 // "geometry":{"crop":0.875,"resize":224,"of":"bytes"}}. Numbers come back as they are.
 std::string ToJson(const Preprocessing& preprocessing);

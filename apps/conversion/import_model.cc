@@ -46,8 +46,7 @@ void SetGeometry(const ImportFlags& flags, SavedModel& model) {
     geometry.emplace();
     if (sample.height == sample.width) geometry->geometry.resize = sample.height;
   }
-  if (flags.square) geometry->geometry.square = true;
-  if (flags.crop > 0) geometry->geometry.crop = flags.crop;
+  ReplaceCrop(flags.square, flags.crop, *geometry);
 }
 
 absl::Status AddClassNames(const ImportFlags& flags, SavedModel& model) {

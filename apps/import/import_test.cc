@@ -164,6 +164,35 @@ TEST_F(ImportProgramTest, WeightsFillTheNetworkOfAModel) {
   EXPECT_EQ(ExitCodeOf(Run({.in = kNetwork, .model = path})), kExitUsage);
 }
 
+TEST_F(ImportProgramTest, ACropTakesThePlaceOfAllThatTrainingCropped) {
+  GraphBuilder b("mine", TensorFormat::kNHWC);
+  b.Input({12, 8, 3});
+  AppendVgg(b, {.groups = {{1, 4}, {2, 5}}, .hidden = 7}, 4);
+  SavedModel model = {.graph = *b.Softmax().Build()};
+  const ImageGeometry trained = {.geometry = {.crop = 0.75, .resize = 16},
+                                 .side = 16,
+                                 .then = {.square = true, .crop = 0.5, .resize = 8}};
+  model.preprocessing.geometry = trained;
+  auto host = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(model.graph, *host, DType::kFloat32, /*seed=*/1);
+  const std::string path = folder_ + "/cropped.npz";
+  ASSERT_EQ(SaveModel(path, model, *store, *host), absl::OkStatus());
+  ImportFlags flags = {.in = "models/torch/testdata/vgg.pth", .model = path};
+  const auto imported = [&] {
+    EXPECT_EQ(Run(flags), absl::OkStatus());
+    return (*Predictor::Load(Out()))->model().preprocessing.geometry;
+  };
+  EXPECT_EQ(imported(), trained);
+  flags.square = true;
+  ImageGeometry asked = trained;
+  asked.geometry.square = true;
+  asked.then = {.resize = 8};
+  EXPECT_EQ(imported(), asked);
+  flags.crop = 1;
+  asked.geometry.crop = 1;
+  EXPECT_EQ(imported(), asked);
+}
+
 TEST_F(ImportProgramTest, RangesOfOtherWeightsAreNotKept) {
   GraphBuilder b("mine", TensorFormat::kNHWC);
   b.Input({12, 8, 3});

@@ -192,7 +192,7 @@ class PredictorLoader {
     }
     if (options_.crop > 0) {
       if (!result.geometry) result.geometry = ImageGeometry{};
-      result.geometry->geometry.crop = options_.crop;
+      ReplaceCrop(/*square=*/false, options_.crop, *result.geometry);
     }
     return result;
   }

@@ -479,6 +479,31 @@ TEST_F(PredictTest, OnlyTheMiddleIsSeenWhereThatIsAsked) {
   EXPECT_NE(answer(one, 1), answer(other, 1));
 }
 
+// Training had cropped twice, the second time what its data set had cut.
+TEST_F(PredictTest, ACropTakesThePlaceOfAllThatTrainingCropped) {
+  const std::string folder = testing::NewFolder("predict_crop_twice");
+  const std::string image = WriteFile(
+      folder, "image", testing::EncodePng(64, 64, testing::SmoothPixels(64, 64, 3, /*seed=*/1)));
+  PredictOptions options = Options();
+  options.format = "csv";
+  const auto answer = [&](const ImageGeometry& geometry, double crop) {
+    options.weights = WithTags(weights_, folder + "/w.npz",
+                               {{"__preprocessing__", ToJson({.geometry = geometry})}});
+    options.crop = crop;
+    const std::string text = Ask(options, {image}).out;
+    return text.substr(text.find(",1,"));
+  };
+  const ImageGeometry once = {.geometry = {.crop = 0.75, .resize = 16}};
+  ImageGeometry all = once, twice = once;
+  all.side = twice.side = 16;
+  all.then = {.resize = 8};
+  twice.then = {.square = true, .crop = 0.5, .resize = 8};
+  EXPECT_NE(answer(twice, 0), answer(all, 0));
+  EXPECT_EQ(answer(twice, 1), answer(all, 1));
+  EXPECT_EQ(answer(twice, 0.5), answer(all, 0.5));
+  EXPECT_NE(answer(twice, 1), answer(twice, 0.5));
+}
+
 // The same weights before another last layer.
 TEST_F(PredictTest, TheLossOfTrainingSaysWhatNumbersMean) {
   const std::vector<std::string> files = {root_ + "/test/bright/1"};

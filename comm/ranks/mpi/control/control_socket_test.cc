@@ -50,7 +50,8 @@ TEST(ControlSocketTest, ARankThatOthersCannotReachIsNamed) {
   EXPECT_NE(status.message().find("rank 1 has no socket"), std::string::npos) << status;
 }
 
-// So that all ranks hear of it (comm/ranks/mpi/mpi_world.cc), and none has a thread that never wakes.
+// So that all ranks hear of it (comm/ranks/mpi/mpi_world.cc), and none has a thread that never
+// wakes.
 TEST(ControlSocketTest, WithoutADescriptorToWakeItsThreadThereIsNone) {
   for (const bool one : {false, true}) {
     std::optional<testing::NoNewDescriptors> none(one);
