@@ -102,15 +102,12 @@ std::optional<ImageGeometry> ReadImageGeometry(const json& object) {
   return image;
 }
 
-// A file does not decide how much memory an image takes: where the geometry is not that of the
-// network's input, its sides are limited.
 absl::Status CheckImageGeometry(const ImageGeometry& image) {
-  constexpr int64_t kMaxSide = 4096;
   DTNN_RETURN_IF_ERROR(CheckGeometry(image.geometry));
   if (image.side == 0) return absl::OkStatus();
-  if (const int64_t side = image.geometry.resize; side > kMaxSide) {
+  if (const int64_t side = image.geometry.resize; side > kMostResized) {
     return InvalidArgument("the images of a data set that are cropped or resized once more are at ",
-                           "most ", kMaxSide, " x ", kMaxSide, ", not ", side, " x ", side);
+                           "most ", kMostResized, " x ", kMostResized, ", not ", side, " x ", side);
   }
   return CheckGeometry(image.then);
 }

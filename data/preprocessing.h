@@ -61,6 +61,10 @@ std::optional<Geometry> GeometryToOpenWith(const Preprocessing& preprocessing,
 // of extents `sample`. A data set of two sizes is opened with it.
 ImageExtents ExtentsToOpenWith(const Preprocessing& preprocessing, const ImageExtents& sample);
 
+// The longest side to which images are resized where that is not what the network takes: a file
+// does not decide how much memory an image needs.
+inline constexpr int64_t kMostResized = 4096;
+
 // What is asked for takes the place of all that training cropped: a `square`, and a `crop` above 0.
 void ReplaceCrop(bool square, double crop, ImageGeometry& image);
 

@@ -27,14 +27,13 @@ ImageGeometry GeometryOf(const Preprocessing& preprocessing) {
 
 // Images in between take no more memory than this, or than samples do.
 absl::Status CheckImageGeometry(const ImageGeometry& image, const ImageExtents& sample) {
-  constexpr int64_t kMaxSide = 4096;
   DTNN_RETURN_IF_ERROR(CheckGeometry(image.geometry));
   DTNN_RETURN_IF_ERROR(CheckGeometry(image.then));
   const int64_t resize = image.geometry.resize;
-  if (resize > std::max({kMaxSide, sample.height, sample.width})) {
+  if (resize > std::max({kMostResized, sample.height, sample.width})) {
     return InvalidArgument("images are resized to ", resize, " x ", resize, " for a network of ",
-                           sample.height, " x ", sample.width, "; at most ", kMaxSide, " x ",
-                           kMaxSide);
+                           sample.height, " x ", sample.width, "; at most ", kMostResized, " x ",
+                           kMostResized);
   }
   if (image.side < 0 || image.side > resize) {
     return InvalidArgument("images of ", resize, " x ", resize, " have no middle of ", image.side,
