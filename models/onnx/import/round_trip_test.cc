@@ -31,6 +31,7 @@
 #include "models/zoo/unet.h"
 #include "models/zoo/vgg.h"
 #include "models/zoo/zoo.h"
+#include "tensor/must.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -56,6 +57,15 @@ class RoundTripTest : public ::testing::Test {
       }
     }
     store_->MarkChanged();
+  }
+
+  // Gives the model other parameters and finds its ranges, by the samples that it returns.
+  Tensor QuantizeModel(SavedModel& model) {
+    Renew(model);
+    const Tensor x = testing::CountedSamples(model.graph, 40, /*channels_first=*/false);
+    model.quantization =
+        Must(Quantize(model.graph, *store_, *host_, x, model.preprocessing)).record;
+    return x;
   }
 
   void Check(SavedModel model, TensorFormat file) {
@@ -248,11 +258,7 @@ TEST_F(RoundTripTest, RangesForEightBits) {
       {GraphBuilder::Identity(), [](GraphBuilder& p) { p.Conv2d(8, {.padding = 1}).BatchNorm(); }});
   b.Relu().MaxPool2d({.stride = 2}).Flatten().Fc(6).Relu().Fc(4).Softmax();
   SavedModel model = {.graph = *b.Build()};
-  Renew(model);
-  const Tensor x = testing::CountedSamples(model.graph, 40, /*channels_first=*/false);
-  const auto quantized = Quantize(model.graph, *store_, *host_, x, model.preprocessing);
-  ASSERT_TRUE(quantized.ok()) << quantized.status();
-  model.quantization = quantized->record;
+  const Tensor x = QuantizeModel(model);
   auto exported = ExportModel(model, *store_, *host_, {.int8 = true});
   ASSERT_TRUE(exported.ok()) << exported.status();
   const auto with_metadata = ImportModel(*exported, "net.onnx", *host_);
@@ -277,11 +283,7 @@ TEST_F(RoundTripTest, RangesForEightBitsAreThoseOfTheSameLayers) {
   b.Input({9, 8, 3}).Pad2d({.before = 1, .after = 1}).Conv2d(8).Conv2d(8);
   b.Flatten().Fc(4).Softmax();
   SavedModel model = {.graph = *b.Build()};
-  Renew(model);
-  const Tensor x = testing::CountedSamples(model.graph, 40, /*channels_first=*/false);
-  const auto quantized = Quantize(model.graph, *store_, *host_, x, model.preprocessing);
-  ASSERT_TRUE(quantized.ok()) << quantized.status();
-  model.quantization = quantized->record;
+  const Tensor x = QuantizeModel(model);
   for (auto& [id, range] : model.quantization->ranges) range = {.low = 0, .high = 2};
   for (const bool int8 : {false, true}) {
     SCOPED_TRACE(int8);
@@ -312,11 +314,7 @@ TEST_F(RoundTripTest, RangesAreDroppedWhereLayersHaveOtherNumbers) {
       GraphBuilder b("net", TensorFormat::kNHWC);
       b.Input({9, 8, 3}).Conv2d(8).Relu().Conv2d(8).Flatten().Fc(4).Softmax();
       SavedModel model = {.graph = *b.Build()};
-      Renew(model);
-      const Tensor x = testing::CountedSamples(model.graph, 40, /*channels_first=*/false);
-      const auto quantized = Quantize(model.graph, *store_, *host_, x, model.preprocessing);
-      ASSERT_TRUE(quantized.ok()) << quantized.status();
-      model.quantization = quantized->record;
+      const Tensor x = QuantizeModel(model);
       auto exported = ExportModel(model, *store_, *host_, {.int8 = int8});
       ASSERT_TRUE(exported.ok()) << exported.status();
       // Each node is a layer, or a step of one that computes the same without it.
