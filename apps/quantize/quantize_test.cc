@@ -23,6 +23,7 @@
 #include "models/serving/saved_model.h"
 #include "models/serving/testing/overstated_model.h"
 #include "tensor/files/array_file.h"
+#include "tensor/must.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -43,8 +44,12 @@ class QuantizeProgramTest : public ::testing::Test {
     SavedModel model = {.graph = *b.Flatten().Fc(outputs).Softmax().Build(), .dtype = dtype};
     model.description.class_names = class_names;
     model.preprocessing = {.normalization = {{-0.5}, {4}}, .geometry = ImageGeometry{geometry}};
+    return Save(model);
+  }
+  // With new parameters; the path.
+  std::string Save(const SavedModel& model) const {
     auto device = *DeviceContext::Create(Device::Cpu());
-    auto store = *ParameterStore::Create(model.graph, *device, dtype, /*seed=*/3);
+    auto store = *ParameterStore::Create(model.graph, *device, model.dtype, /*seed=*/3);
     const std::string path = folder_ + "/model.safetensors";
     EXPECT_TRUE(SaveModel(path, model, *store, *device).ok());
     return path;
@@ -153,28 +158,33 @@ std::string Folders(const std::vector<std::string>& classes) {
   return data;
 }
 
+// Files of ImageNet as they are converted: two images to train on, the same two to test with.
+std::string Shards() {
+  const std::string data = testing::NewFolder("quantize_imagenet");
+  ImagenetShard shard = Must(ImagenetShard::Create(2));
+  for (int i = 0; i < 2; ++i) {
+    Must(shard.Add(testing::EncodePng(40, 30, testing::SmoothPixels(40, 30, 3, i)), i + 1, "a"));
+  }
+  Must(shard.Write(data + "/train-0.npz", "a test"));
+  Must(shard.Write(data + "/test-0.npz", "a test"));
+  return data;
+}
+
+// A network for images of side x side pixels, which were preprocessed so.
+SavedModel ImagenetModel(int64_t side, const Preprocessing& preprocessing) {
+  GraphBuilder b("net", TensorFormat::kNHWC);
+  b.Input({side, side, 3}).Conv2d(4, {.kernel = 8, .stride = 8}).Relu().Conv2d(4);
+  return {.graph = *b.AdaptiveAveragePool2d(1).Flatten().Fc(1000).Softmax().Build(),
+          .preprocessing = preprocessing};
+}
+
 // Whose network takes a part of images that were cropped and resized when the files were written.
 TEST_F(QuantizeProgramTest, ImagenetsFilesAreTakenAsTheyAre) {
+  const std::string data = Shards();
   for (const int64_t side : {224, 227}) {
-    const std::string data = testing::NewFolder("quantize_imagenet");
-    ImagenetShard shard = *ImagenetShard::Create(2);
-    for (int i = 0; i < 2; ++i) {
-      ASSERT_TRUE(
-          shard.Add(testing::EncodePng(40, 30, testing::SmoothPixels(40, 30, 3, i)), i + 1, "a")
-              .ok());
-    }
-    ASSERT_TRUE(shard.Write(data + "/train-0.npz", "a test").ok());
-    ASSERT_TRUE(shard.Write(data + "/test-0.npz", "a test").ok());
-    GraphBuilder b("net", TensorFormat::kNHWC);
-    b.Input({side, side, 3}).Conv2d(4, {.kernel = 8, .stride = 8}).Relu().Conv2d(4);
-    SavedModel model = {.graph = *b.AdaptiveAveragePool2d(1).Flatten().Fc(1000).Softmax().Build()};
-    model.preprocessing =
-        (*OpenImagenetNpz({.train = data, .whole = side == 227}))->preprocessing();
-    auto device = *DeviceContext::Create(Device::Cpu());
-    auto store = *ParameterStore::Create(model.graph, *device, model.dtype, /*seed=*/3);
-    const std::string path = folder_ + "/model.safetensors";
-    ASSERT_TRUE(SaveModel(path, model, *store, *device).ok());
-    const absl::Status status = Run(path, "imagenet", data);
+    const auto trained = Must(OpenImagenetNpz({.train = data, .whole = side == 227}));
+    const absl::Status status =
+        Run(Save(ImagenetModel(side, trained->preprocessing())), "imagenet", data);
     EXPECT_TRUE(status.ok()) << status;
     EXPECT_THAT(text_, HasSubstr("2 samples"));
   }
@@ -182,28 +192,13 @@ TEST_F(QuantizeProgramTest, ImagenetsFilesAreTakenAsTheyAre) {
 
 // Their 224 or 227 pixels are those of training, not those of the network.
 TEST_F(QuantizeProgramTest, ImagenetsFilesThatTrainingResizedAreTakenSoAgain) {
-  const std::string data = testing::NewFolder("quantize_resized");
-  ImagenetShard shard = *ImagenetShard::Create(2);
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(
-        shard.Add(testing::EncodePng(40, 30, testing::SmoothPixels(40, 30, 3, i)), i + 1, "a")
-            .ok());
-  }
-  ASSERT_TRUE(shard.Write(data + "/train-0.npz", "a test").ok());
-  ASSERT_TRUE(shard.Write(data + "/test-0.npz", "a test").ok());
+  const std::string data = Shards();
   for (const bool whole : {false, true}) {
     for (const int64_t side : {64, whole ? 224 : 227}) {
-      GraphBuilder b("net", TensorFormat::kNHWC);
-      b.Input({side, side, 3}).Conv2d(4, {.kernel = 8, .stride = 8}).Relu().Conv2d(4);
-      SavedModel model = {.graph =
-                              *b.AdaptiveAveragePool2d(1).Flatten().Fc(1000).Softmax().Build()};
-      const ImagenetOptions trained = {.train = data, .geometry = {.resize = side}, .whole = whole};
-      model.preprocessing = (*OpenImagenet(trained))->preprocessing();
-      auto device = *DeviceContext::Create(Device::Cpu());
-      auto store = *ParameterStore::Create(model.graph, *device, model.dtype, /*seed=*/3);
-      const std::string path = folder_ + "/model.safetensors";
-      ASSERT_TRUE(SaveModel(path, model, *store, *device).ok());
-      const absl::Status status = Run(path, "imagenet", data);
+      const auto trained =
+          Must(OpenImagenet({.train = data, .geometry = {.resize = side}, .whole = whole}));
+      const absl::Status status =
+          Run(Save(ImagenetModel(side, trained->preprocessing())), "imagenet", data);
       EXPECT_TRUE(status.ok()) << status;
     }
   }
