@@ -1,7 +1,7 @@
 // DTNN as a library: answers with a model that the launcher has trained and saved, and links
 // neither trainer nor optimizers nor MPI.
 //
-//   benchmark --model=simplecnn --dataset=mnist --save-model=/tmp/mine.npz
+//   dtnn benchmark --model=simplecnn --dataset=mnist --save-model=/tmp/mine.npz
 //   answer /tmp/mine.npz /tmp/shoe.png
 
 #include <cstdio>
