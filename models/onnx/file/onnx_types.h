@@ -4,6 +4,7 @@
 #define DTNN_MODELS_ONNX_FILE_ONNX_TYPES_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace dtnn {
@@ -21,6 +22,10 @@ enum class OnnxType : int32_t {
   kFloat64 = 11,
   kBfloat16 = 16,
 };
+
+// "float16"; all types of ONNX, also those that are not read. "12345, which ONNX does not define"
+// for another number.
+std::string Name(OnnxType type);
 
 // AttributeProto::type.
 enum class OnnxAttribute : int32_t { kFloat = 1, kInt = 2, kText = 3, kTensor = 4, kInts = 7 };

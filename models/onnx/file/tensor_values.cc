@@ -146,7 +146,7 @@ absl::StatusOr<TensorValues> ReadTensor(const onnx::TensorProto& tensor, Externa
                          .dims = {tensor.dims().begin(), tensor.dims().end()}};
   const int64_t bytes_each = BytesOf(values.type);
   if (bytes_each == 0) {
-    return InvalidArgument("has elements of type ", tensor.data_type(),
+    return InvalidArgument("has elements of type ", Name(values.type),
                            "; float, float16, bfloat16, double, int8, uint8, int32, int64 and bool "
                            "are read");
   }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/testing/idx_files.h"
@@ -46,6 +47,27 @@ TEST_F(TensorValuesTest, EveryTypeIsRead) {
   half.add_int32_data(0x3c00);
   EXPECT_THAT(Read(half).reals, ElementsAre(1));
   EXPECT_THAT(Read(Raw(kFloat32, "", 0)).reals, ElementsAre());
+}
+
+TEST_F(TensorValuesTest, OtherTypesAreRefusedByName) {
+  const auto said = [&](int32_t type) {
+    return std::string(ReadTensor(Raw(OnnxType(type), "", 0), none_).status().message());
+  };
+  EXPECT_THAT(said(8), HasSubstr("has elements of type string; float, float16, "));
+  EXPECT_THAT(said(0), HasSubstr("of type undefined; "));
+  EXPECT_THAT(said(26), HasSubstr("of type int2; "));
+  EXPECT_THAT(said(27), HasSubstr("of type 27, which ONNX does not define; "));
+  EXPECT_THAT(said(-1), HasSubstr("of type -1, which ONNX does not define; "));
+}
+
+// So that the table of names has no gap: its numbers are ONNX's.
+TEST(OnnxTypesTest, NamesAreOnnxs) {
+  using enum OnnxType;
+  const std::pair<OnnxType, const char*> names[] = {
+      {kFloat32, "float"},   {kUint8, "uint8"},    {kInt8, "int8"},
+      {kInt32, "int32"},     {kInt64, "int64"},    {kBool, "bool"},
+      {kFloat16, "float16"}, {kFloat64, "double"}, {kBfloat16, "bfloat16"}};
+  for (const auto& [type, name] : names) EXPECT_EQ(Name(type), name);
 }
 
 TEST_F(TensorValuesTest, HasAtMostSixteenAxes) {

@@ -10,6 +10,7 @@
 #include "layers/flatten.h"
 #include "layers/input.h"
 #include "models/graph/graph.h"
+#include "models/onnx/file/onnx_types.h"
 #include "models/onnx/import/operators.h"
 #include "tensor/errors.h"
 #include "tensor/machine/available_memory.h"
@@ -131,7 +132,8 @@ class GraphImporter {
                         const std::optional<ImageExtents>& sample) {
     const onnx::TypeProto::Tensor& type = value.type().tensor_type();
     if (type.elem_type() != int32_t(OnnxType::kFloat32)) {
-      return Unimplemented("has elements of type ", type.elem_type(), "; networks take float");
+      return Unimplemented("has elements of type ", Name(OnnxType(type.elem_type())),
+                           "; networks take float, so export the network in float32");
     }
     const int rank = type.shape().dim_size();
     if (rank != 4 && rank != 2 && !(rank == 0 && sample)) {

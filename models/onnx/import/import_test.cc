@@ -164,7 +164,11 @@ TEST_F(ImportTest, GraphsThatAreNoneAreRefused) {
        },
        "more than 2\\^40 elements"},
       {[](auto& g) { g.mutable_initializer(0)->set_dims(0, 5); }, "bytes of data; its shape"},
-      {[](auto& g) { g.mutable_initializer(0)->set_data_type(8); }, "elements of type 8"},
+      {[](auto& g) { g.mutable_initializer(0)->set_data_type(8); }, "elements of type string"},
+      {[](auto& g) {
+         g.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(10);
+       },
+       "elements of type float16; networks take float, so export"},
       {[](auto& g) { g.mutable_initializer(0)->set_float_data(3, NAN); }, "contain NaN"},
       {[](auto& g) {
          g.mutable_initializer(1)->set_dims(0, 2);
