@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "data/images/image_channels.h"
 #include "data/images/image_limits.h"
 #include "data/images/png_chunks.h"
 #include "tensor/errors.h"
@@ -166,27 +168,17 @@ class Png {
   Decoder decoder_;
 };
 
-void ToGrey(std::vector<uint8_t>& pixels) {
-  const size_t count = pixels.size() / 3;
-  for (size_t i = 0; i < count; ++i) {
-    const uint8_t* rgb = pixels.data() + 3 * i;
-    pixels[i] = uint8_t((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000);
-  }
-  pixels.resize(count);
-}
-
 absl::StatusOr<Image> Decode(Png& png, const ImageOptions& options) {
   DTNN_RETURN_IF_ERROR(png.Begin(options.channels));
   const int stored = png.channels();
   if (stored != options.channels && stored != 3)
     return absl::InternalError("has an unsupported number of channels");
   Image image;
-  image.extents = {png.height(), png.width(), options.channels};
+  image.extents = {png.height(), png.width(), stored};
   const size_t row_bytes = size_t(png.width()) * size_t(stored);
   image.pixels.resize(size_t(png.height()) * row_bytes);
   DTNN_RETURN_IF_ERROR(png.Finish(image.pixels.data(), row_bytes));
-  if (stored != options.channels) ToGrey(image.pixels);
-  return image;
+  return WithChannels(std::move(image), options.channels);
 }
 
 absl::Status CheckMask(const Png& png) {

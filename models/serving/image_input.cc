@@ -10,6 +10,7 @@
 
 #include "data/files/read_bytes.h"
 #include "data/images/image_bytes.h"
+#include "data/images/image_channels.h"
 #include "data/images/resize.h"
 #include "data/normalize.h"
 #include "tensor/dtype.h"
@@ -98,12 +99,12 @@ ImageInput::Placement ImageInput::PlacementOf(const ImageExtents& image) const {
 }
 
 template <typename T>
-void ImageInput::Write(const Image& image, T* to) const {
+void ImageInput::Write(Image image, T* to) const {
   const ImageGeometry shown = GeometryOf(preprocessing_);
   const Placement placement = PlacementOf(image.extents);
   const bool bytes = preprocessing_.input == Input::kBgrBytes;
   const T scale = bytes ? T(1) : T(1) / 255;
-  std::vector<uint8_t> pixels = image.pixels;
+  std::vector<uint8_t> pixels = std::move(image.pixels);
   const bool bgr = preprocessing_.input == Input::kBgr || bytes;
   if (bgr && sample_.channels == 3) {
     for (size_t at = 0; at < pixels.size(); at += 3) std::swap(pixels[at], pixels[at + 2]);
@@ -130,15 +131,13 @@ void ImageInput::Write(const Image& image, T* to) const {
   Normalize(preprocessing_.then, sample_, format_, sample);
 }
 
-absl::Status ImageInput::Convert(const Image& image, const Tensor& x, int64_t row) const {
-  if (image.extents.channels != sample_.channels) {
-    return InvalidArgument("an image of ", Counted(image.extents.channels, "channel"),
-                           ", but the network takes ", sample_.channels);
-  }
+absl::Status ImageInput::Convert(Image image, const Tensor& x, int64_t row) const {
+  DTNN_ASSIGN_OR_RETURN(image, WithChannels(std::move(image), sample_.channels));
   try {
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      Write(image, x.data<T>() + row * sample_.height * sample_.width * sample_.channels);
+      Write(std::move(image),
+            x.data<T>() + row * sample_.height * sample_.width * sample_.channels);
     });
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("not enough memory to resize the image");
@@ -152,12 +151,11 @@ absl::Status ImageInput::Decode(std::span<const uint8_t> bytes, std::string_view
   // As in training, where images are resized there.
   const int64_t side =
       geometry.resize > 0 ? geometry.resize : std::max(sample_.height, sample_.width);
-  DTNN_ASSIGN_OR_RETURN(const Image image,
-                        DecodeImage(bytes, name,
-                                    {.channels = int(sample_.channels),
-                                     .max_pixels = max_pixels,
-                                     .shortest_side = ShortestSide(geometry, side)}));
-  return WithContext(Convert(image, x, row), name);
+  DTNN_ASSIGN_OR_RETURN(Image image, DecodeImage(bytes, name,
+                                                 {.channels = int(sample_.channels),
+                                                  .max_pixels = max_pixels,
+                                                  .shortest_side = ShortestSide(geometry, side)}));
+  return WithContext(Convert(std::move(image), x, row), name);
 }
 
 absl::Status ImageInput::Read(const std::string& path, const Tensor& x, int64_t row) const {

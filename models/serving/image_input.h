@@ -36,21 +36,21 @@ class ImageInput {
   };
   Placement PlacementOf(const ImageExtents& image) const;
 
-  // The file at `path`, or an image with as many channels as the samples, becomes sample `row` of
+  // The file at `path`, or an image of any channels (image_channels.h), becomes sample `row` of
   // `x`, (n, sample) of a floating dtype, dense and on the host. From several threads at once.
   // Messages name the file. Decode: of the bytes of a file called `name`, of at most so many
   // pixels.
   absl::Status Read(const std::string& path, const Tensor& x, int64_t row) const;
   absl::Status Decode(std::span<const uint8_t> bytes, std::string_view name, const Tensor& x,
                       int64_t row, int64_t max_pixels = kMaxImagePixels) const;
-  absl::Status Convert(const Image& image, const Tensor& x, int64_t row) const;
+  absl::Status Convert(Image image, const Tensor& x, int64_t row) const;
 
  private:
   ImageInput(const Preprocessing& preprocessing, const ImageExtents& sample, TensorFormat format)
       : preprocessing_(preprocessing), sample_(sample), format_(format) {}
 
   template <typename T>
-  void Write(const Image& image, T* to) const;
+  void Write(Image image, T* to) const;
 
   Preprocessing preprocessing_;
   ImageExtents sample_;

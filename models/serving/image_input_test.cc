@@ -127,6 +127,24 @@ TEST_F(ImageInputTest, OtherSizesAreResizedToTheNetworks) {
   EXPECT_EQ(Values(x), std::vector<double>(8 * 6 * 3, double(51 * (1.0f / 255))));
 }
 
+// The same rule for images of callers as for files.
+TEST_F(ImageInputTest, PixelsAndPngFilesOfAnyChannelsAreTheSameSamples) {
+  constexpr int kColorTypes[] = {0, 4, 2, 6};  // by channels, as PNG numbers them
+  for (const int64_t wanted : {1, 3}) {
+    const ImageInput input = ImageInput::Create({}, {4, 5, wanted}, TensorFormat::kNHWC).value();
+    const Tensor x = testing::ZeroTensor(DType::kFloat32, Shape{2, 4, 5, wanted});
+    for (int channels = 1; channels <= 4; ++channels) {
+      const std::vector<uint8_t> pixels = testing::SmoothPixels(4, 5, channels);
+      const auto png = testing::EncodePng(4, 5, pixels, {.color_type = kColorTypes[channels - 1]});
+      ASSERT_TRUE(input.Decode(png, "png", x, 0).ok());
+      ASSERT_TRUE(input.Convert({{4, 5, channels}, pixels}, x, 1).ok());
+      EXPECT_EQ(Values(x.Samples(0, 1, TensorFormat::kNHWC)),
+                Values(x.Samples(1, 1, TensorFormat::kNHWC)))
+          << channels << " channels for " << wanted;
+    }
+  }
+}
+
 TEST_F(ImageInputTest, GeometriesOutOfRangeAreRefused) {
   const auto create = [](const ImageGeometry& image, int64_t side = 8) {
     return ImageInput::Create({.geometry = image}, {side, side, 3}, TensorFormat::kNHWC).status();
@@ -152,8 +170,9 @@ TEST_F(ImageInputTest, WhatIsNoImageIsNamed) {
   const std::string broken = testing::WriteFile(root_, "broken", testing::Bytes{1, 2, 3});
   EXPECT_TRUE(error(input.Read(broken, x, 0)).starts_with(broken + ": "));
   EXPECT_TRUE(error(input.Read(root_ + "/none", x, 0)).starts_with(root_ + "/none: "));
-  EXPECT_EQ(error(input.Convert({{2, 2, 1}, std::vector<uint8_t>(4)}, x, 0)),
-            "an image of 1 channel, but the network takes 3");
+  EXPECT_EQ(error(input.Convert({{2, 2, 5}, std::vector<uint8_t>(20)}, x, 0)),
+            "an image of 5 channels; expected 1 (grey), 3 (red, green, blue), or 2 or 4 (with "
+            "alpha)");
 }
 
 }  // namespace
