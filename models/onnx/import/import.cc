@@ -154,6 +154,12 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& onnx, std::string_v
                                     "the arrays of Python. Floats that are given to C, C++ or the "
                                     "server must have it."));
   }
+  if (imported.model.quantization && state.foreign_ranges && !state.products_of_bytes.empty()) {
+    imported.model.quantization.reset();
+    imported.notes.push_back(
+        "The ranges in the file's metadata are dropped: another program has put the network into 8 "
+        "bits since, with ranges of its own.");
+  }
   if (imported.model.quantization) {
     if (const absl::Status status = CheckRanges(imported.model); !status.ok()) {
       imported.model.quantization.reset();

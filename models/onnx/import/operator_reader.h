@@ -56,6 +56,7 @@ struct ImportState {
   // By nodes of the network: of their outputs; layers whose weights the file has in 8 bits.
   std::map<int, ValueRange> ranges = {};
   std::set<int> products_of_bytes = {};
+  bool foreign_ranges = false;          // some of `ranges` are not of ExportModel
   std::vector<std::string> notes = {};  // for people (import.h)
   bool of_our_own = false;              // ExportModel made the file: each operator is a layer
   Normalization normalization = {};     // with which the network begins, left to the preprocessing
@@ -125,8 +126,9 @@ class OperatorReader {
   // Outputs.
   size_t num_outputs() const { return size_t(node_.output_size()); }
   void SetOutput(const ImportedValue& value, size_t output = 0) { SetKnown(value, output); }
-  void SetRange(const ImportedValue& value, const ValueRange& range) {
+  void SetRange(const ImportedValue& value, const ValueRange& range, bool of_our_export) {
     state_.ranges[value.node] = range;
+    state_.foreign_ranges = state_.foreign_ranges || !of_our_export;
   }
   void SetOutput(TensorValues values);
   void SetOutput(WholeNumbers numbers);

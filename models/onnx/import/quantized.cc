@@ -87,7 +87,7 @@ absl::Status KeepRange(OperatorReader& op, OnnxType without_zero) {
   const double scale = double(bytes.scale[0]);
   const ValueRange range = {.low = scale * (low - zero), .high = scale * (low + 255 - zero)};
   DTNN_RETURN_IF_ERROR(AddRelu(op, range, value));
-  op.SetRange(value, range);
+  op.SetRange(value, range, IsOfOurExport(op));
   op.SetOutput(value);
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 // into a file; else those of few parameters and small images, and a narrow one of every family.
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <set>
@@ -337,6 +338,41 @@ TEST_F(RoundTripTest, RangesAreDroppedWhereLayersHaveOtherNumbers) {
       }
     }
   }
+}
+
+// Another program may put a file of floats into 8 bits, and keeps the ranges in the metadata.
+TEST_F(RoundTripTest, RangesAreThoseOfTheProgramThatQuantizedLast) {
+  GraphBuilder b("net", TensorFormat::kNHWC);
+  b.Input({9, 8, 3}).Conv2d(8).Conv2d(8).Flatten().Fc(4).Softmax();
+  SavedModel model = {.graph = *b.Build()};
+  QuantizeModel(model);
+  for (auto& [id, range] : model.quantization->ranges) range = {.low = -3, .high = 3};
+  auto exported = ExportModel(model, *store_, *host_, {.int8 = true});
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  std::set<std::string> scales;
+  for (auto& node : *exported->mutable_graph()->mutable_node()) {
+    if (!node.name().ends_with("/Quantize")) continue;
+    node.set_name(node.name() + "Linear");
+    scales.insert(node.input(1));
+  }
+  for (auto& tensor : *exported->mutable_graph()->mutable_initializer()) {
+    if (!scales.contains(tensor.name())) continue;
+    float scale = 0;
+    std::memcpy(&scale, tensor.raw_data().data(), sizeof scale);
+    scale *= 2;
+    tensor.set_raw_data(std::string(reinterpret_cast<const char*>(&scale), sizeof scale));
+  }
+  const auto imported = ImportModel(*exported, "net.onnx", *host_);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_THAT(imported->notes,
+              ::testing::Contains(HasSubstr("metadata are dropped: another program")));
+  ASSERT_TRUE(imported->model.quantization.has_value());
+  EXPECT_EQ(imported->model.quantization->method, kRangesOfOnnx);
+  int wide = 0;
+  for (const auto& [id, range] : imported->model.quantization->ranges) {
+    wide += range.high - range.low > 11 ? 1 : 0;
+  }
+  EXPECT_GE(wide, 2);
 }
 
 // Names of other programs may begin with any number.
