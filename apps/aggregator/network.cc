@@ -142,6 +142,7 @@ absl::StatusOr<AveragedNetwork> MakeAveragedNetwork(AggregatorFlags& flags) {
     DTNN_RETURN_IF_ERROR(FollowModel(*saved, options));
   }
   AveragedNetwork network;
+  network.data_sample = SampleOf(saved);
   DTNN_ASSIGN_OR_RETURN(network.metric_set, MakeMetricSet(options));
   DTNN_ASSIGN_OR_RETURN(network.graph,
                         saved ? NetworkOfFile(*saved, flags, given, *network.metric_set.loss)

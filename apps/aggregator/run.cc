@@ -58,9 +58,9 @@ class Run {
     DTNN_RETURN_IF_ERROR(FindIdentities());
     DTNN_RETURN_IF_ERROR(MakeNetwork());
     DTNN_ASSIGN_OR_RETURN(const ExchangedParameters exchanged,
-                          FindExchanged(options, *graph_, *store_));
+                          FindExchanged(options, network_->graph, *store_));
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model,
-                          ModelFactsOf(*graph_, *store_, exchanged));
+                          ModelFactsOf(network_->graph, *store_, exchanged));
     DTNN_RETURN_IF_ERROR(CheckProtection(flags_.run, model));
     DTNN_ASSIGN_OR_RETURN(parent_,
                           FindParent(flags_, [this](std::string_view line) { Warn(line); }));
@@ -84,16 +84,16 @@ class Run {
                                      .is_private = protector.privacy().on(),
                                      .identity = Identity()},
                         .facts = PageFacts(model),
-                        .better = BetterOf(metric_set_),
-                        .graph = *graph_,
+                        .better = BetterOf(network_->metric_set),
+                        .graph = network_->graph,
                         .exchanged = exchanged,
                         .store = *store_,
                         .context = *context_,
                         .out = out_,
                         .warn = [this](std::string_view line) { Warn(line); },
-                        .loss = metric_set_.Names().front()});
+                        .loss = network_->metric_set.Names().front()});
     DTNN_ASSIGN_OR_RETURN(FederationState state, output.Begin());
-    watch_.Begin(graph_->name(), state.rounds_done, rounds(),
+    watch_.Begin(network_->graph.name(), state.rounds_done, rounds(),
                  /*hides_drawn=*/protector.privacy().on());
     watch_.Remember(output.history());
     if (!flags_.monitor.port && flags_.monitor != MonitorOptions()) {
@@ -101,9 +101,9 @@ class Run {
     }
     DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor,
                           Monitor::Start(flags_.monitor, watch_));
-    out_ << "**** " << graph_->name() << ", samples of "
-         << ToString(ExtentsOf(graph_->input_shape(), graph_->format())) << ", "
-         << Counted(int64_t{classes_.outputs}, "output") << ", "
+    out_ << "**** " << network_->graph.name() << ", samples of "
+         << ToString(ExtentsOf(network_->graph.input_shape(), network_->graph.format())) << ", "
+         << Counted(int64_t{network_->classes.outputs}, "output") << ", "
          << Counted(int64_t(model.values), "number")
          << (exchanged.local_values() > 0
                  ? StrCat(" (and ", exchanged.local_values(), " that stay with each client), ")
@@ -175,25 +175,23 @@ class Run {
 
   absl::Status MakeNetwork() {
     const Options& options = flags_.run;
-    DTNN_ASSIGN_OR_RETURN(AveragedNetwork network, MakeAveragedNetwork(flags_));
-    metric_set_ = std::move(network.metric_set);
-    graph_.emplace(std::move(network.graph));
-    classes_ = std::move(network.classes);
+    DTNN_ASSIGN_OR_RETURN(network_, MakeAveragedNetwork(flags_));
     DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
-    DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(*graph_, *context_, DType::kFloat32,
-                                                         uint64_t(options.training.seed)));
+    DTNN_ASSIGN_OR_RETURN(store_,
+                          ParameterStore::Create(network_->graph, *context_, DType::kFloat32,
+                                                 uint64_t(options.training.seed)));
     DTNN_RETURN_IF_ERROR(ReadTestData());
     if (options.network.weights.empty()) return absl::OkStatus();
-    DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded,
-                          LoadWeights(options.network.weights, *graph_, *store_, *context_));
+    DTNN_ASSIGN_OR_RETURN(
+        const LoadedWeights loaded,
+        LoadWeights(options.network.weights, network_->graph, *store_, *context_));
     for (const std::string& warning : loaded.warnings) Warn(warning);
     return absl::OkStatus();
   }
 
   absl::Status ReadTestData() {
     if (flags_.rounds.test_every == 0) return absl::OkStatus();
-    DTNN_ASSIGN_OR_RETURN(TestData data, TestData::Read(flags_.run, *graph_, classes_, metric_set_,
-                                                        *store_, *context_));
+    DTNN_ASSIGN_OR_RETURN(TestData data, TestData::Read(flags_.run, *network_, *store_, *context_));
     test_data_.emplace(std::move(data));
     out_ << "**** Tests the parameters on " << Counted(test_data_->samples(), "sample")
          << " of its own\n"
@@ -235,9 +233,9 @@ class Run {
 
   ReportFacts PageFacts(const federation::ModelFacts& model) const {
     const Options& options = flags_.run;
-    return {.network = StrCat(graph_->name(), ", by a federation"),
+    return {.network = StrCat(network_->graph.name(), ", by a federation"),
             .sentence =
-                StrCat(graph_->name(), " (", Counted(int64_t(model.values), "number"),
+                StrCat(network_->graph.name(), " (", Counted(int64_t(model.values), "number"),
                        ") is averaged over clients, ",
                        flags_.rounds.buffer_size > 0
                            ? StrCat("whenever ", flags_.rounds.buffer_size, " updates are there")
@@ -258,7 +256,7 @@ class Run {
     const Options& options = flags_.run;
     return {.place = std::move(meeting.place),
             .model = model,
-            .classes = classes_,
+            .classes = network_->classes,
             .allowed_clients = flags_.allowed_clients,
             .identity = identity_,
             .protection = ProtectionOf(options),
@@ -284,13 +282,11 @@ class Run {
 
   AggregatorFlags flags_;  // with what follows from a saved model
   std::ostream &out_, &err_;
-  std::optional<Graph> graph_;
-  federation::Classes classes_;
+  std::optional<AveragedNetwork> network_;
   std::unique_ptr<DeviceContext> context_;
   std::unique_ptr<ParameterStore> store_;
   std::optional<JobSecret> secret_;
   std::optional<federation::ParentOptions> parent_;
-  MetricSet metric_set_;
   std::optional<TestData> test_data_;
   std::optional<Secret> identity_;  // a key of Ed25519
   std::string identities_;          // lines about who proves what

@@ -11,27 +11,28 @@
 
 namespace dtnn {
 
-absl::StatusOr<TestData> TestData::Read(const RunOptions& given, const Graph& graph,
-                                        const federation::Classes& classes,
-                                        const MetricSet& metric_set, ParameterStore& store,
-                                        DeviceContext& context) {
+absl::StatusOr<TestData> TestData::Read(const RunOptions& given, const AveragedNetwork& network,
+                                        ParameterStore& store, DeviceContext& context) {
   if (given.data.name.empty()) {
     return UsageError("RunOptions::data.name: missing; name the data set of the test");
   }
   RunOptions options = given;
   options.training.evaluate = options.training.evaluate_only = true;
+  const Graph& graph = network.graph;
   const ImageExtents sample = ExtentsOf(graph.input_shape(), graph.format());
-  DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> dataset, MakeDataset(options, sample));
-  DTNN_ASSIGN_OR_RETURN(dataset, FitClasses(std::move(dataset), classes));
+  DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> dataset,
+                        MakeDataset(options, network.data_sample));
+  DTNN_ASSIGN_OR_RETURN(dataset, FitClasses(std::move(dataset), network.classes));
   if (dataset->sample() != sample) {
     return InvalidArgument("the test data have samples of ", ToString(dataset->sample()),
                            ", the network takes ", ToString(sample));
   }
-  DTNN_RETURN_IF_ERROR(CheckMetrics(metric_set, *dataset));
+  DTNN_RETURN_IF_ERROR(CheckMetrics(network.metric_set, *dataset));
   DTNN_ASSIGN_OR_RETURN(Loaders loaders, MakeLoaders(options, dataset));
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Trainer> trainer,
-                        Trainer::Create(graph, store, context,
-                                        MakeTrainerOptions(options, metric_set, nullptr, nullptr)));
+  DTNN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Trainer> trainer,
+      Trainer::Create(graph, store, context,
+                      MakeTrainerOptions(options, network.metric_set, nullptr, nullptr)));
   return TestData(std::move(loaders), std::move(trainer));
 }
 

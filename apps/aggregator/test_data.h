@@ -9,9 +9,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "comm/federation/messages.h"
+#include "apps/aggregator/network.h"
 #include "kernels/device/context.h"
-#include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/run/options/run_options.h"
 #include "models/run/samples/make_loaders.h"
@@ -24,10 +23,8 @@ class TestData {
  public:
   // Reads the test split. All but the options outlive it. Usage errors and InvalidArgument for data
   // that the network does not take, also in their classes.
-  static absl::StatusOr<TestData> Read(const RunOptions& options, const Graph& graph,
-                                       const federation::Classes& classes,
-                                       const MetricSet& metric_set, ParameterStore& store,
-                                       DeviceContext& context);
+  static absl::StatusOr<TestData> Read(const RunOptions& options, const AveragedNetwork& network,
+                                       ParameterStore& store, DeviceContext& context);
 
   int64_t samples() const { return loaders_.test->samples(); }
   // The metrics of the parameters in the store, as simulations call them: "val_...".

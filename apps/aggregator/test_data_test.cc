@@ -1,5 +1,7 @@
 // An aggregator that tests the parameters of rounds on data of its own.
 
+#include "apps/aggregator/test_data.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -9,13 +11,21 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "apps/aggregator/network.h"
 #include "apps/aggregator/testing/federation_programs.h"
 #include "apps/testing/process.h"
 #include "apps/testing/texts.h"
 #include "comm/ranks/job/exit_code.h"
+#include "data/datasets/imagenet/imagenet.h"
+#include "data/datasets/imagenet/imagenet_shard.h"
+#include "data/testing/idx_files.h"
+#include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/observe/report/testing/page_checker.h"
+#include "models/parameters/parameter_store.h"
+#include "models/serving/saved_model.h"
+#include "models/zoo/zoo.h"
 
 namespace dtnn {
 namespace {
@@ -144,6 +154,40 @@ TEST_F(TestDataTest, WhatCannotBeTestedIsRefusedAtOnce) {
       OwnAggregator({"--model=simplecnn8", "--rounds=1", "--test-every=1"})->Wait();
   EXPECT_EQ(unnamed.exit_code, kExitUsage);
   EXPECT_THAT(unnamed.text, HasSubstr("--dataset: missing; name the data set of the test"));
+}
+
+// Training takes 224 or 227 pixels a side from ImageNet's .npz files, whatever it makes of them.
+TEST(ReadTestDataTest, SamplesAreThoseOfTheSavedModelsTraining) {
+  const std::string data = testing::NewFolder("aggregator_imagenet");
+  ImagenetShard shard = *ImagenetShard::Create(2);
+  for (int i = 0; i < 2; ++i) {
+    const auto png = testing::EncodePng(40, 30, testing::SmoothPixels(40, 30, 3, i));
+    ASSERT_TRUE(shard.Add(png, i + 1, "a").ok());
+  }
+  ASSERT_TRUE(shard.Write(data + "/train-0.npz", "a test").ok());
+  ASSERT_TRUE(shard.Write(data + "/test-0.npz", "a test").ok());
+  const auto host = *DeviceContext::Create(Device::Cpu());
+  for (const bool whole : {false, true}) {
+    SCOPED_TRACE(whole);
+    const auto trained = *OpenImagenet({.train = data, .geometry = {.crop = 0.5}, .whole = whole});
+    ASSERT_EQ(trained->sample().height, whole ? 113 : 112);
+    SavedModel model = {
+        .graph = *BuildModel("resnet20", {.sample = trained->sample(), .classes = 1000})};
+    model.preprocessing = trained->preprocessing();
+    model.description.loss = "categorical_cross_entropy";
+    auto store = *ParameterStore::Create(model.graph, *host, model.dtype, /*seed=*/3);
+    AggregatorFlags flags;
+    flags.run.network.weights = data + "/model.safetensors";
+    ASSERT_TRUE(SaveModel(flags.run.network.weights, model, *store, *host).ok());
+    flags.run.data.name = "imagenet";
+    flags.run.data.path = data;
+    const auto network = MakeAveragedNetwork(flags);
+    ASSERT_TRUE(network.ok()) << network.status();
+    auto test = TestData::Read(flags.run, *network, *store, *host);
+    ASSERT_TRUE(test.ok()) << test.status();
+    EXPECT_EQ(test->samples(), 2);
+    EXPECT_TRUE(test->Test().ok());
+  }
 }
 
 }  // namespace
