@@ -132,7 +132,7 @@ class SignalsTest(unittest.TestCase):
 
     def test_ctrl_c_ends_a_prediction_and_the_run_goes_on(self):
         def press(line):
-            if "Evaluating" in line and presses:
+            if "Predicting" in line and presses:
                 presses.pop()
                 signal.raise_signal(signal.SIGINT)
 

@@ -73,7 +73,10 @@ absl::StatusOr<MetricAverages> Run::EvaluateOn(std::shared_ptr<const Dataset> da
   DTNN_RETURN_IF_ERROR(CheckHolds());
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Loader> loader,
                         work_->LoaderOf(std::move(data), split, undivided));
-  absl::StatusOr<MetricAverages> averages = work_->Test(*loader);
+  absl::StatusOr<MetricAverages> averages =
+      work_->Test(*loader, undivided                ? "Predicting"
+                           : split == Split::kTrain ? "Evaluating on training dataset"
+                                                    : "Evaluating on test dataset");
   if (work_->test_stopped()) return averages;
   absl::Status status = averages.status();
   if (status.ok() && after_training) status = work_->KeepTest(*averages);

@@ -71,7 +71,7 @@ class Run {
   absl::StatusOr<MetricAverages> Evaluate(Split split = Split::kTest);
   // The same of other data, which the network is shown as those of training. InvalidArgument, and
   // the run continues, for data that do not fit it, such as classes where the run has values.
-  // `undivided`: each rank tests all samples, so that its callbacks see all predictions.
+  // `undivided`: for predictions: each rank tests all samples, so that its callbacks see them all.
   absl::StatusOr<MetricAverages> Evaluate(const Dataset& data, Split split = Split::kTest,
                                           bool undivided = false);
   // Writes one file with network, parameters, preprocessing, class names and how it was trained

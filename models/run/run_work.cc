@@ -102,8 +102,8 @@ absl::StatusOr<std::unique_ptr<Loader>> RunWork::LoaderOf(std::shared_ptr<const 
   return loader;
 }
 
-absl::StatusOr<MetricAverages> RunWork::Test(Loader& loader) {
-  log_.Log("**** Evaluating on test dataset...\n");
+absl::StatusOr<MetricAverages> RunWork::Test(Loader& loader, std::string_view doing) {
+  log_.Log(StrCat("**** ", doing, "...\n"));
   const Stopwatch watch;
   std::vector<Callback*> callbacks = {&performance_};
   callbacks.insert(callbacks.end(), run_.objects.callbacks.begin(), run_.objects.callbacks.end());

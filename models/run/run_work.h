@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -59,8 +60,9 @@ class RunWork {
   // rank tests all samples.
   absl::StatusOr<std::unique_ptr<Loader>> LoaderOf(std::shared_ptr<const Dataset> data, Split split,
                                                    bool undivided);
-  // Cancelled where a callback stopped it.
-  absl::StatusOr<MetricAverages> Test(Loader& loader);
+  // Cancelled where a callback stopped it. `doing`: for the log.
+  absl::StatusOr<MetricAverages> Test(Loader& loader,
+                                      std::string_view doing = "Evaluating on test dataset");
   bool test_stopped() const { return test_stopped_; }  // the last one
   // Once, at the end: with `status`, perhaps after a checkpoint of what there is to save, and that
   // is returned with where it is. `together`: the other ranks do it now too.
