@@ -48,6 +48,8 @@ iproute2              | tests on several hosts made of network namespaces (else 
 python3-matplotlib    | the test that curves are drawn (else skipped)
 mosquitto             | a broker, for tests of MQTT (else skipped)
 zsh                   | tests of its completion (else skipped)
+groff-base            | tests of the manual page (else skipped)
+chromium              | tests of pages in a browser (else skipped; 124 MB to load)
 clang                 | fuzzing (--config=fuzz)
 CLANG_RUNTIME         | fuzzing: libFuzzer and the sanitizers of clang
 '
@@ -62,7 +64,8 @@ run. What cannot be found or installed is listed at the end, with what to do ins
 where CC names one, a compiler that are here already are taken as they are.
 
   --check   only report; exit 1 when something is missing
-  --dev     also the tools of a contributor: clang-format, clang with libFuzzer, cmake, iproute2
+  --dev     also the tools of a contributor, and the programs without which tests are skipped:
+            clang-format, clang with libFuzzer, cmake, iproute2, chromium, ...
   --help    this text
 
 Exit codes: 0 done, 1 something is missing or could not be installed, 2 wrong usage.
@@ -128,6 +131,8 @@ advice() {
     python3-matplotlib) echo "without it, the test of an example draws no curves" ;;
     mosquitto) echo "without it, tests of MQTT are skipped" ;;
     zsh) echo "without it, tests of its completion are skipped" ;;
+    groff-base) echo "without it, tests of the manual page are skipped" ;;
+    chromium) echo "without it, tests of pages in a browser are skipped" ;;
     *) echo "build it from its sources and install it" ;;
   esac
 }

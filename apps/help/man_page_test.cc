@@ -122,7 +122,7 @@ TEST(ManPageTest, ALostRankOrClientIsAnExitCodeOfProgramsThatHaveThem) {
 }
 
 TEST(ManPageTest, EveryProgramHasOneThatGroffHasNothingToWarnOf) {
-  if (access("/usr/bin/groff", X_OK) != 0) GTEST_SKIP() << "no groff; apt-get install groff-base";
+  if (access("/usr/bin/groff", X_OK) != 0) GTEST_SKIP() << "no groff; ./setup.sh --dev installs it";
   for (const std::filesystem::path& program : Programs()) {
     const std::string path = program.string(), name = program.filename().string();
     const std::string text = Printed(Page(path));
@@ -134,7 +134,7 @@ TEST(ManPageTest, EveryProgramHasOneThatGroffHasNothingToWarnOf) {
 }
 
 TEST(ManPageTest, APageHasWhatHelpHas) {
-  if (access("/usr/bin/groff", X_OK) != 0) GTEST_SKIP() << "no groff; apt-get install groff-base";
+  if (access("/usr/bin/groff", X_OK) != 0) GTEST_SKIP() << "no groff; ./setup.sh --dev installs it";
   const std::string page = Printed(Page("apps/serve/serve"));
   EXPECT_THAT(page, HasSubstr("serve - answers requests for predictions, by HTTP\n"));
   EXPECT_THAT(page, HasSubstr("\n       serve --model-file=FILE [--model-file=FILE]... [--port"));

@@ -138,7 +138,7 @@ TEST_F(BashTest, AtATerminalTabsCompleteWords) {
 
 // What zsh makes of a line at a terminal, with commands before and after compinit.
 void ExpectZshCompletes(const std::string& before, const std::string& after) {
-  if (Missing("/usr/bin/zsh")) GTEST_SKIP() << "no zsh; apt-get install zsh to run this test";
+  if (Missing("/usr/bin/zsh")) GTEST_SKIP() << "no zsh; ./setup.sh --dev installs it";
   Terminal zsh("/usr/bin/zsh", {"-f", "-i"});
   if (!zsh.why_not().empty()) GTEST_SKIP() << zsh.why_not();
   zsh.Type("unsetopt zle_bracketed_paste; TERM=dumb; " + before +

@@ -16,7 +16,7 @@ namespace dtnn::testing {
 // Asked through its pipe for debuggers. What it answers with errors fails the test.
 class Browser {
  public:
-  static constexpr char kMissing[] = "no Chromium; apt-get install chromium to run this test";
+  static constexpr char kMissing[] = "no Chromium; ./setup.sh --dev installs it";
   static bool IsThere();
 
   // `folder`: for its files.

@@ -82,7 +82,7 @@ class BrowserTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (access(kBrowser, X_OK) != 0) {
-      GTEST_SKIP() << "no Chromium; apt-get install chromium to run this test";
+      GTEST_SKIP() << "no Chromium; ./setup.sh --dev installs it";
     }
   }
 
