@@ -23,8 +23,8 @@ constexpr size_t kHelpColumn = 37;   // of lists
 constexpr size_t kValueColumn = 12;  // of an option at length
 
 constexpr std::string_view kMainOptions[] = {
-    "model",    "dataset",        "num-epochs", "batch-size", "optimizer", "learning-rate",
-    "evaluate", "checkpoint-dir", "resume",     "save-model", "parallel"};
+    "model",   "dataset",  "num-epochs",     "batch-size", "optimizer",  "learning-rate",
+    "metrics", "evaluate", "checkpoint-dir", "resume",     "save-model", "parallel"};
 
 Syntax LauncherSyntax() {
   return {.options = OptionTable(),
@@ -70,12 +70,7 @@ void AppendOption(const OptionSpec& spec, bool shortened, std::string& out) {
   } else {
     out.append(kHelpColumn - width, ' ');
   }
-  std::string text(spec.help);
-  if (text.ends_with(':')) {
-    const std::vector<std::string_view> words = SplitList(spec.words);
-    StrAppend(&text, " ",
-              absl::StrJoin(std::vector<std::string>(words.begin(), words.end()), ", "));
-  }
+  std::string text = HelpWithList(spec);
   if (const std::string value = DefaultText(spec); value != "None" && !value.empty()) {
     StrAppend(&text, " [", value, "]");
   }
@@ -129,7 +124,7 @@ std::string Takes(const OptionSpec& spec) {
     case OptionType::kBool:
       return StrCat("True or False; --", name, " means True, --no", name, " means False");
     case OptionType::kWords:
-      return "one or more of these, separated by commas:";
+      return "one or more of these, separated by commas; in Python and in files of options a list:";
     case OptionType::kMetric:
       return "one of these, with val_ before it for the validation split:";
     default:
@@ -257,6 +252,16 @@ std::string ValuePlaceholder(const OptionSpec& spec, bool shortened) {
 
 std::string_view HelpWithoutList(const OptionSpec& spec) {
   return spec.help.ends_with(':') ? spec.help.substr(0, spec.help.rfind(';')) : spec.help;
+}
+
+std::string HelpWithList(const OptionSpec& spec) {
+  std::string text(spec.help);
+  if (text.ends_with(':')) {
+    const std::vector<std::string_view> words = SplitList(spec.words);
+    StrAppend(&text, " ",
+              absl::StrJoin(std::vector<std::string>(words.begin(), words.end()), ", "));
+  }
+  return text;
 }
 
 std::string DescribeOptions(std::span<const OptionSpec> options) {

@@ -19,7 +19,8 @@ namespace dtnn {
 // it takes: "=NAME".
 std::string ValuePlaceholder(const OptionSpec& spec, bool shortened);
 
-// The help line of `spec` without the words that announce the list of its words.
+// The help line of `spec`, and its words after those that announce them; without both.
+std::string HelpWithList(const OptionSpec& spec);
 std::string_view HelpWithoutList(const OptionSpec& spec);
 
 // A line per option, or more: name, what it takes, what it means, default.

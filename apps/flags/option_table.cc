@@ -466,7 +466,8 @@ constexpr OptionSpec kTable[] = {
         "each line")
         .Unit("balanced|w,...|FILE", "balanced"),
     Now("metrics", kOptimizer, kWords, DTNN_FIELD(training.metrics),
-        "metrics to compute besides the loss; if not given, those that suit the data; any of:",
+        "metrics to compute besides the loss; accuracy means categorical_accuracy; if not given, "
+        "those that suit the data; any of:",
         kMetrics)
         .Means(meanings::kMetrics)
         .Example("categorical_accuracy,f1_score")

@@ -26,11 +26,19 @@ bool Contains(const std::vector<std::string>& list, std::string_view item) {
 absl::Status CheckRequired(const Options& options) {
   // A file of a model says which network it is.
   const bool file_may_say = !options.network.weights.empty();
+  const bool lacks_data = options.data.name.empty() && !options.dry_run;
   if (options.network.name.empty() && !file_may_say) {
+    if (lacks_data) {
+      return UsageError(
+          "--model and --dataset: missing; options change a run that has a network and data, such "
+          "as --model=simplecnn --dataset=mnist, or --dataset=synthetic, which needs no files "
+          "(--model=list and --dataset=list show all)");
+    }
     return UsageError(
-        "--model: missing; name a network, such as --model=simplecnn (--model=list shows all)");
+        "--model: missing; name a network, such as --model=simplecnn (--model=list shows all), or "
+        "the file of a trained one by --weights-and-bias-filename");
   }
-  if (options.data.name.empty() && !options.dry_run) {
+  if (lacks_data) {
     return UsageError(
         "--dataset: missing; name a data set, such as --dataset=mnist (--dataset=list shows all)");
   }

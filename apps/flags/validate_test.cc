@@ -35,11 +35,16 @@ std::string Error(const Arguments& arguments) {
 
 TEST(ValidateTest, ModelAndDatasetAreRequired) {
   EXPECT_EQ(ParseFlags(Arguments{"--dataset=mnist"}).status().message(),
-            "--model: missing; name a network, such as --model=simplecnn (--model=list shows all)");
+            "--model: missing; name a network, such as --model=simplecnn (--model=list shows all), "
+            "or the file of a trained one by --weights-and-bias-filename");
   EXPECT_EQ(
       ParseFlags(Arguments{"--model=simplecnn"}).status().message(),
       "--dataset: missing; name a data set, such as --dataset=mnist (--dataset=list shows all)");
   EXPECT_FALSE(ParseFlags(Arguments{}).ok());
+  EXPECT_EQ(ParseFlags(Arguments{"--num-epochs=1"}).status().message(),
+            "--model and --dataset: missing; options change a run that has a network and data, "
+            "such as --model=simplecnn --dataset=mnist, or --dataset=synthetic, which needs no "
+            "files (--model=list and --dataset=list show all)");
 }
 
 TEST(ValidateTest, ThePathThatIsMissingIsNamed) {

@@ -114,11 +114,14 @@ absl::StatusOr<double> ParseReal(const OptionSpec& spec, std::string_view text) 
 
 // `; did you mean "NEAREST"?` after an unknown word.
 std::string Suggestion(const OptionSpec& spec, std::string_view word) {
-  const std::vector<std::string_view> offered = SplitList(Offered(spec));
+  std::vector<std::string_view> offered = SplitList(Offered(spec));
   for (const OtherName& other : OtherWordTable()) {
     if (EqualsIgnoreCase(word, other.other) && std::ranges::count(offered, other.name) > 0) {
       word = other.name;
     }
+  }
+  for (const WordAlias& alias : WordAliasTable()) {
+    if (std::ranges::count(offered, alias.word) > 0) offered.push_back(alias.old_word);
   }
   return DidYouMean(word, offered);
 }

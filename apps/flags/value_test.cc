@@ -120,6 +120,10 @@ TEST(ValueTest, AWrongLossIsOfferedLosses) {
               EndsWith("; did you mean \"categorical_cross_entropy\"?"));
 }
 
+TEST(ValueTest, AnOldWordIsSuggestedToo) {
+  EXPECT_THAT(Canonical("metrics", "acuracy"), EndsWith("; did you mean \"accuracy\"?"));
+}
+
 TEST(ValueTest, LossesOfOtherFrameworksAreSuggested) {
   for (const OtherName& other : OtherWordTable()) {
     EXPECT_THAT(Canonical("loss-func", std::string(other.other)),

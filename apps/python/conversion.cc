@@ -13,6 +13,7 @@
 #include "apps/conversion/import_model.h"
 #include "apps/conversion/import_weights.h"
 #include "apps/conversion/quantize_model.h"
+#include "apps/flags/help.h"
 #include "apps/python/bindings.h"
 #include "apps/python/data.h"
 #include "apps/python/errors.h"
@@ -86,7 +87,7 @@ py::list OptionsOfProgram(std::string_view program) {
   };
   py::list rows;
   for (const OptionSpec& option : options) {
-    rows.append(KeywordRow(option, "Options", NameKeywords(option.help, find)));
+    rows.append(KeywordRow(option, "Options", NameKeywords(HelpWithList(option), find)));
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/strings/str_replace.h"
+#include "apps/flags/help.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/options.h"
 #include "apps/flags/validate.h"
@@ -181,7 +182,7 @@ void BindKeywords(py::module_& module) {
     py::list rows;
     for (const OptionSpec& option : OptionTable()) {
       if (IsKeyword(option)) {
-        rows.append(KeywordRow(option, Title(option.group), NameKeywords(option.help)));
+        rows.append(KeywordRow(option, Title(option.group), NameKeywords(HelpWithList(option))));
       }
     }
     return rows;

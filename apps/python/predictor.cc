@@ -19,6 +19,7 @@
 #include "apps/python/signals.h"
 #include "data/normalize.h"
 #include "models/graph/table.h"
+#include "models/serving/best_predictions.h"
 #include "tensor/errors.h"
 #include "tensor/text/one_line.h"
 
@@ -27,6 +28,8 @@ namespace py = pybind11;
 namespace {
 
 constexpr size_t kShownBytes = 200;
+
+using Outputs = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 class SharedPredictor {
  public:
@@ -71,11 +74,13 @@ class SharedPredictor {
     const ImageInput* const input = Check(predictor_->images());
     const ImageExtents extents = {
         .height = images.shape(1), .width = images.shape(2), .channels = images.shape(3)};
-    if (extents.height < 1 || extents.width < 1 || extents.channels < 1 || extents.channels > 3 ||
+    if (extents.height < 1 || extents.width < 1 || extents.channels < 1 || extents.channels > 4 ||
         extents.width > kMaxImagePixels / extents.height) {
       throw StatusError{InvalidArgument("images of ", ToString(extents),
                                         ": expected at least 1 x 1 pixels, at most ",
-                                        kMaxImagePixels, ", and 1 or 3 channels")};
+                                        kMaxImagePixels,
+                                        ", and 1 channel (grey), 3 (red, green, blue), or 2 or 4 "
+                                        "(with alpha)")};
     }
     const size_t bytes = size_t(extents.height * extents.width * extents.channels);
     const auto* const data = static_cast<const uint8_t*>(images.data());
@@ -83,6 +88,20 @@ class SharedPredictor {
       const uint8_t* const begin = data + size_t(index) * bytes;
       return input->Convert({.extents = extents, .pixels = {begin, begin + bytes}}, to, row);
     });
+  }
+
+  // For each row of outputs what BestPredictions names.
+  std::vector<std::vector<std::pair<py::str, double>>> Best(const Outputs& outputs,
+                                                            int64_t top) const {
+    std::vector<std::vector<std::pair<py::str, double>>> answers(size_t(outputs.shape(0)));
+    const auto each = size_t(outputs.shape(1));
+    for (size_t row = 0; row < answers.size(); ++row) {
+      const std::span<const double> of_sample(outputs.data() + row * each, each);
+      for (const Prediction& best : BestPredictions(*predictor_, of_sample, top)) {
+        answers[row].emplace_back(Text(best.name), best.value);
+      }
+    }
+    return answers;
   }
 
   py::array PredictFiles(const std::vector<std::string>& paths) const {
@@ -203,7 +222,8 @@ void BindPredictor(py::module_& module) {
            })
       .def("predict_values", &SharedPredictor::PredictValues)
       .def("predict_images", &SharedPredictor::PredictImages)
-      .def("predict_files", &SharedPredictor::PredictFiles);
+      .def("predict_files", &SharedPredictor::PredictFiles)
+      .def("best", &SharedPredictor::Best);
 }
 
 }  // namespace dtnn::python

@@ -65,6 +65,30 @@ class PredictorTest(unittest.TestCase):
         self.assertEqual(of_file.shape, (1, 3))
         np.testing.assert_array_equal(self.model.predict([IMAGE, IMAGE])[1:], of_file)
 
+    def test_images_of_other_channels_are_converted_as_files_are(self):
+        rng = np.random.default_rng(0)
+        grey = rng.integers(0, 256, (5, 9, 7, 1), np.uint8)
+        alpha = rng.integers(0, 256, (5, 9, 7, 1), np.uint8)
+        rgb = np.repeat(grey, 3, axis=3)  # of luma grey
+        expected = self.model.predict(grey)
+        for images in (grey[..., 0], np.concatenate([grey, alpha], 3), rgb, np.concatenate([rgb, alpha], 3)):
+            np.testing.assert_array_equal(self.model.predict(images), expected)
+        net = dtnn.Network().input(8, 8, 3).flatten().fc(2).softmax()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = folder.name + "/colour.safetensors"
+        dtnn.Run(net, dtnn.Arrays(np.zeros((9, 8, 8, 3), np.uint8), np.arange(9) % 2), schedulers=[], batch_size=4).save(path)
+        colour = dtnn.load(path)
+        expected = colour.predict(rgb)
+        for images in (grey, grey[..., 0], np.concatenate([grey, alpha], 3), np.concatenate([rgb, alpha], 3)):
+            np.testing.assert_array_equal(colour.predict(images), expected)
+        with self.assertRaisesRegex(ValueError, r"images of 8x8x5: expected .* 1 channel \(grey\), 3 "):
+            colour.predict(np.zeros((1, 8, 8, 5), np.uint8))
+        # A picture in colour is not as many in grey as it has rows.
+        for one in (rgb[0], rgb[0, :, :, :2], np.zeros((375, 500, 4), np.uint8)):
+            with self.assertRaisesRegex(ValueError, r"as one image; expected \(n, height, width, channels\)"):
+                colour.predict(one)
+
     def test_classify_names_the_best(self):
         outputs = self.model.predict(self.x)
         best = self.model.classify(self.x, top=2)
@@ -73,6 +97,29 @@ class PredictorTest(unittest.TestCase):
             self.assertGreaterEqual(answer[0][1], answer[1][1])
         self.assertEqual(self.model.classify(self.x), [answer[0] for answer in best])
         self.assertEqual(len(self.model.classify(self.x[0:1], top=99)[0]), 3)
+        self.assertEqual(self.model.classify(self.x, top=1), self.model.classify(self.x))
+
+    def test_classify_says_what_predict_says(self):
+        def trained(net, y, loss):
+            folder = tempfile.TemporaryDirectory()
+            self.addCleanup(folder.cleanup)
+            path = folder.name + "/mine.safetensors"
+            dtnn.Run(net, dtnn.Arrays(self.x, y), loss_func=loss, schedulers=[], metrics=[], batch_size=8).save(path)
+            return dtnn.load(path)
+
+        y = np.random.default_rng(1).random((70, 3)).round().astype(np.float32)
+        labels = trained(dtnn.Network().flatten().fc(3).sigmoid(), y, "binary_cross_entropy")
+        self.assertEqual(labels.kind, "labels")
+        for row, answer in zip(labels.predict(self.x), labels.classify(self.x)):
+            likely = [i for i in np.argsort(-row, kind="stable") if row[i] > 0.5]
+            self.assertEqual(answer, [(str(i), float(row[i])) for i in likely])
+        self.assertEqual(len(labels.classify(self.x[:1], top=2)[0]), 2)
+        values = trained(dtnn.Network().flatten().fc(3), y, "mse")
+        self.assertEqual(values.kind, "values")
+        expected = [[(str(i), float(v)) for i, v in enumerate(row)] for row in values.predict(self.x)]
+        self.assertEqual(values.classify(self.x), expected)
+        with self.assertWarnsRegex(UserWarning, "^top=1 has no effect: the network predicts values"):
+            self.assertEqual(values.classify(self.x, top=1), expected)
 
     def test_threads_share_it(self):
         expected = self.model.predict(self.x)
@@ -120,7 +167,7 @@ class PredictorTest(unittest.TestCase):
         refuses(TypeError, "an array of object", predict, np.array([None, 1], object))
         refuses(ValueError, "NaN or infinite", predict, np.full((1, 4, 4, 1), np.nan))
         refuses(ValueError, "images of 0x4x1", predict, np.zeros((1, 0, 4, 1), np.uint8))
-        refuses(ValueError, "image of 3 channels", predict, np.zeros((1, 4, 4, 3), np.uint8))
+        refuses(ValueError, "images of 4x4x5", predict, np.zeros((1, 4, 4, 5), np.uint8))
         refuses(ValueError, "uint8 of shape", predict, np.zeros((4, 4), np.uint8))
         refuses(ValueError, "uint8 images are NHWC", predict, np.zeros((1, 4, 4), np.uint8), format="NCHW")
         refuses(ValueError, "format=HWC", predict, self.x, format="HWC")

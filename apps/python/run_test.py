@@ -177,6 +177,19 @@ class RunTest(unittest.TestCase):
         (ran,) = [text for text in texts if "**** Running on" in text]
         self.assertRegex(ran, r"\*\*\*\* Running on cpu \(\d+ thread.*\)$")
 
+    def test_messages_say_what_is_done(self):
+        texts = []
+        run = begin(log=texts.append)
+        said = {"test": "Evaluating on test dataset", "train": "Evaluating on training dataset"}
+        for split, words in said.items():
+            texts.clear()
+            run.evaluate(split=split)
+            self.assertIn(f"**** {words}...", texts)
+        texts.clear()
+        run.predict(X)
+        self.assertIn("**** Predicting...", texts)
+        self.assertNotIn("Evaluating", "".join(texts))
+
     def test_more_epochs_and_files(self):
         run = begin(num_epochs=1, history_file=self.folder / "h.csv")
         run.fit()
@@ -291,6 +304,11 @@ class RunTest(unittest.TestCase):
                 begin(checkpoint_freq=5, loader_threads=2)
             with self.assertRaisesRegex(UserWarning, "batch_size=300: is more than"):
                 begin(batch_size=300)
+
+    def test_metrics_have_the_words_of_the_program(self):
+        for metrics in (["accuracy", "f1_score"], "accuracy,f1_score"):
+            self.assertEqual(begin(metrics=metrics).options["metrics"], ["categorical_accuracy", "f1_score"])
+        self.assertRegex(dtnn.Run.__doc__, "any of: categorical_accuracy, top5_accuracy, .*per_class_report\n")
 
     def test_networks_and_data_sets_by_name(self):
         lines = []

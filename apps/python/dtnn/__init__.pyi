@@ -394,14 +394,18 @@ class Predictor:
         x: names of image files (JPEG, PNG); or uint8, (n, height, width, channels) images of any
         size; or float32 or float64, (n, sample) values as training had them, before a
         normalisation, in the order `format` ("NHWC", "NCHW"; the network's own if not given).
-        Images of one channel may lack that axis.
+        Images of one channel may lack that axis. Files and uint8 images become grey or red, green,
+        blue, as the network takes them; alpha, the last of 2 or 4 channels, is dropped.
         """
         ...
 
-    def classify(self, x: Any, *, top: int = 1, format: str | None = None) -> list[Any]:
-        """For each sample its likeliest classes, as (name, probability); x as in predict().
+    def classify(self, x: Any, *, top: int | None = None, format: str | None = None) -> list[Any]:
+        """For each sample its likeliest class, as (name, probability); x as in predict().
 
-        With top=1 one pair per sample, else a list of the `top` best ones.
+        top: a list of so many, the likeliest first; 1: one without a list. A network of labels
+        (see `kind`) without top gives a list of those that are more likely than not. One of values,
+        such as a network without a softmax at its end, gives a list of all, as (name, value), in
+        their order.
         """
         ...
 
@@ -628,11 +632,11 @@ class Run:
       class_weights: str = None
           how much a sample of each class counts in training with categorical_cross_entropy: balanced (each class as a whole as much as the others), or a number for each class, from the first on, or a file whose name ends in .txt with a number, or a class and a number, in each line
       metrics: Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report'] | Sequence[Literal['categorical_accuracy', 'top5_accuracy', 'categorical_hinge', 'categorical_mse', 'categorical_mae', 'regression_mse', 'regression_mae', 'binary_accuracy', 'binary_confusion_matrix', 'multiclass_confusion_matrix', 'precision', 'recall', 'f1_score', 'mean_iou', 'per_class_report']] = categorical_accuracy
-          metrics to compute besides the loss; if not given, those that suit the data; any of:
+          metrics to compute besides the loss; accuracy means categorical_accuracy; if not given, those that suit the data; any of: categorical_accuracy, top5_accuracy, categorical_hinge, categorical_mse, categorical_mae, regression_mse, regression_mae, binary_accuracy, binary_confusion_matrix, multiclass_confusion_matrix, precision, recall, f1_score, mean_iou, per_class_report
 
     Learning-rate schedulers:
       schedulers: Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle'] | Sequence[Literal['warm_up', 'early_stopping', 'reduce_lr_on_plateau', 'reduce_lr_every_nepochs', 'model_checkpoint', 'stop_at_loss', 'cosine', 'polynomial', 'one_cycle']] = early_stopping,reduce_lr_on_plateau,model_checkpoint
-          rules that change the learning rate, end the run or save, applied in this order; if not given, model_checkpoint only with model_dir; schedulers= turns all off; any of:
+          rules that change the learning rate, end the run or save, applied in this order; if not given, model_checkpoint only with model_dir; schedulers= turns all off; any of: warm_up, early_stopping, reduce_lr_on_plateau, reduce_lr_every_nepochs, model_checkpoint, stop_at_loss, cosine, polynomial, one_cycle
       model_dir: str | os.PathLike = None
           folder in which the scheduler model_checkpoint saves parameters; if only schedulers asks for that scheduler, the current folder
       warm_up_batches: int = None

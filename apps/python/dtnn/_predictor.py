@@ -87,7 +87,8 @@ class Predictor:
         x: names of image files (JPEG, PNG); or uint8, (n, height, width, channels) images of any
         size; or float32 or float64, (n, sample) values as training had them, before a
         normalisation, in the order `format` ("NHWC", "NCHW"; the network's own if not given).
-        Images of one channel may lack that axis.
+        Images of one channel may lack that axis. Files and uint8 images become grey or red, green,
+        blue, as the network takes them; alpha, the last of 2 or 4 channels, is dropped.
         """
         if isinstance(x, (str, bytes, os.PathLike)):
             x = [x]
@@ -102,6 +103,7 @@ class Predictor:
             return self._core.predict_values(self._samples(values, format))
         if format not in (None, "NHWC"):
             raise _core.InvalidArgument(f"format={format}: uint8 images are NHWC")
+        self._check_not_one(values)
         images = values[..., np.newaxis] if values.ndim == 3 else values
         if images.ndim != 4:
             raise _core.InvalidArgument(
@@ -110,19 +112,25 @@ class Predictor:
         self._warn_of_images()
         return self._core.predict_images(dense(images))
 
-    def classify(self, x: Any, *, top: int = 1, format: str | None = None) -> list[Any]:
-        """For each sample its likeliest classes, as (name, probability); x as in predict().
+    def classify(self, x: Any, *, top: int | None = None, format: str | None = None) -> list[Any]:
+        """For each sample its likeliest class, as (name, probability); x as in predict().
 
-        With top=1 one pair per sample, else a list of the `top` best ones.
+        top: a list of so many, the likeliest first; 1: one without a list. A network of labels
+        (see `kind`) without top gives a list of those that are more likely than not. One of values,
+        such as a network without a softmax at its end, gives a list of all, as (name, value), in
+        their order.
         """
-        if whole("top", top) < 1:
+        if top is not None and whole("top", top) < 1:
             raise _core.InvalidArgument(f"top={top}: must be a whole number >= 1")
-        names = self.classes
-        answers = []
-        for outputs in self.predict(x, format=format):
-            best = np.argsort(-outputs, kind="stable")[:top]
-            answers.append([(names[i], float(outputs[i])) for i in best])
-        return [answer[0] for answer in answers] if top == 1 else answers
+        kind = self.kind
+        if kind == "values" and top is not None:
+            warnings.warn(
+                f"top={top} has no effect: the network predicts values, and all of them are returned",
+                stacklevel=2,
+            )
+        answers = self._core.best(self.predict(x, format=format), top or 0)
+        one = kind != "values" and (top == 1 or (top is None and kind == "classes"))
+        return [answer[0] for answer in answers] if one else answers
 
     def _check_several(self, values: np.ndarray, format: str | None) -> None:
         sample = self.input_shape
@@ -132,6 +140,16 @@ class Predictor:
         if wanted != self.format:
             sample = (*sample[1:], sample[0]) if wanted == "NHWC" else (sample[2], *sample[:2])
         check_several(values, sample, wanted)
+
+    def _check_not_one(self, images: np.ndarray) -> None:
+        """Refuses one image in colour, which would be many narrow ones in grey."""
+        sample = self.input_shape
+        width = sample[1] if self.format == "NHWC" else sample[-1]
+        if images.ndim == 3 and images.shape[2] <= 4 < width:
+            raise _core.InvalidArgument(
+                f"x: has shape {images.shape}, as one image; expected (n, height, width, channels): "
+                "x[numpy.newaxis] is one of them"
+            )
 
     def _warn_of_images(self) -> None:
         for line in self._of_images:
