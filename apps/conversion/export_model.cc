@@ -1,7 +1,12 @@
 #include "apps/conversion/export_model.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "apps/conversion/initial_seed.h"
 #include "apps/program/other_file.h"
@@ -15,6 +20,8 @@
 #include "models/zoo/zoo.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
+#include "tensor/text/nearest.h"
+#include "tensor/text/one_line.h"
 
 namespace dtnn {
 namespace {
@@ -26,17 +33,24 @@ struct Loaded {
 
 absl::StatusOr<Loaded> LoadFile(const std::string& path, DeviceContext& host) {
   absl::StatusOr<ArrayFileReader> file = ArrayFileReader::Open(path);
-  if (!file.ok()) {
-    return NameOtherFile(file.status(), path, "export", "a trained model (.npz, .safetensors)");
+  absl::StatusOr<SavedModel> model = file.ok() ? ReadModel(*file) : file.status();
+  if (!model.ok()) {
+    return NameOtherFile(model.status(), path, "export", "a trained model (.npz, .safetensors)");
   }
-  Loaded loaded;
-  DTNN_ASSIGN_OR_RETURN(loaded.model, ReadModel(*file));
+  Loaded loaded = {.model = *std::move(model), .store = nullptr};
   DTNN_ASSIGN_OR_RETURN(SavedParameters read, ReadParameters(*file, loaded.model, host));
   loaded.store = std::move(read.store);
   return loaded;
 }
 
 absl::StatusOr<Loaded> MakeNetwork(const std::string& name, DeviceContext& host) {
+  std::vector<std::string_view> names;
+  for (const ModelInfo& known : ZooModels()) names.push_back(known.name);
+  if (std::ranges::count(names, name) == 0) {
+    return NotFound(OneLine(name, 80),
+                    ": is neither a trained model (.npz, .safetensors) nor the name of a network",
+                    DidYouMean(name, names), " (benchmark --model=list shows all)");
+  }
   Loaded made;
   DTNN_ASSIGN_OR_RETURN(made.model.graph, BuildModel(name, {}));
   DTNN_ASSIGN_OR_RETURN(
@@ -45,7 +59,9 @@ absl::StatusOr<Loaded> MakeNetwork(const std::string& name, DeviceContext& host)
 }
 
 bool IsFile(const std::string& model) {
-  return CheckArrayFileName(model).ok() || model.find('/') != std::string::npos;
+  std::error_code ignored;
+  return CheckArrayFileName(model).ok() || model.find('/') != std::string::npos ||
+         std::filesystem::exists(model, ignored);
 }
 
 }  // namespace

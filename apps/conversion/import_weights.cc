@@ -117,6 +117,14 @@ std::optional<ImageExtents> SampleOf(const ImportFlags& flags) {
 }
 
 absl::StatusOr<ImportedModel> ImportWeights(const ImportFlags& flags, DeviceContext& host) {
+  if (CheckArrayFileName(flags.in).ok()) {
+    absl::StatusOr<ArrayFileReader> file = ArrayFileReader::Open(flags.in);
+    if (file.ok() && HoldsModel(*file).value_or(false)) {
+      return InvalidArgument(flags.in,
+                             ": is a model already, which predict, serve and benchmark take as it "
+                             "is; expected weights of PyTorch");
+    }
+  }
   if (flags.model.empty()) {
     return UsageError("--model: missing; ", flags.in,
                       " has weights alone, so name their network (--model=list shows all) or the "

@@ -55,11 +55,12 @@ class ModelQuantizer {
  private:
   absl::Status Load() {
     absl::StatusOr<ArrayFileReader> opened = ArrayFileReader::Open(flags_.model);
-    if (!opened.ok()) {
-      return NameOtherFile(opened.status(), flags_.model, "quantize",
+    absl::StatusOr<SavedModel> read = opened.ok() ? ReadModel(*opened) : opened.status();
+    if (!read.ok()) {
+      return NameOtherFile(read.status(), flags_.model, "quantize",
                            "a trained model (.npz, .safetensors)");
     }
-    DTNN_ASSIGN_OR_RETURN(model_, ReadModel(*opened));
+    model_ = *std::move(read);
     if (model_.dtype != DType::kFloat32) {
       return InvalidArgument(flags_.model, ": has ", Name(model_.dtype),
                              " parameters; 8 bits are for models of float32");
@@ -71,9 +72,9 @@ class ModelQuantizer {
     }
     DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
     const PlanOptions plan = FloatPlan(flags_.batch);
-    DTNN_ASSIGN_OR_RETURN(SavedParameters read,
+    DTNN_ASSIGN_OR_RETURN(SavedParameters parameters,
                           ReadParameters(*opened, model_, *context_, {.plan = &plan}));
-    store_ = std::move(read.store);
+    store_ = std::move(parameters.store);
     return absl::OkStatus();
   }
 

@@ -62,7 +62,8 @@ class SampleReader {
     DTNN_ASSIGN_OR_RETURN(samples.calibration, New(count));
     for (int64_t i = 0; i < count; ++i) {
       const size_t file = size_t(i * int64_t(files.size()) / count);
-      DTNN_RETURN_IF_ERROR(images.Read(files[file], samples.calibration, i));
+      DTNN_RETURN_IF_ERROR(
+          WithContext(images.Read(files[file], samples.calibration, i), "--calibrate"));
     }
     samples.test = samples.calibration;
     return samples;
@@ -75,7 +76,14 @@ class SampleReader {
           .path = flags_.dataset_path,
           .geometry = GeometryToOpenWith(model_.preprocessing, sample_).value_or(Geometry{}),
           .imagenet_whole = ExtentsToOpenWith(model_.preprocessing, sample_).height == 227};
-      DTNN_ASSIGN_OR_RETURN(dataset_, OpenDataset(flags_.calibrate, options));
+      const bool has_files = flags_.calibrate != "mnist" && flags_.calibrate != "synthetic";
+      if (flags_.dataset_path.empty() && has_files) {
+        return UsageError(
+            "--dataset-path: missing; where are the files of --calibrate=", flags_.calibrate, "?");
+      }
+      DTNN_ASSIGN_OR_RETURN(
+          dataset_, WithContext(OpenDataset(flags_.calibrate, options),
+                                flags_.dataset_path.empty() ? "--calibrate" : "--dataset-path"));
     }
     DTNN_ASSIGN_OR_RETURN(dataset_,
                           WithContext(WithClassNames(dataset_, model_.description.class_names),

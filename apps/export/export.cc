@@ -10,6 +10,7 @@
 #include "apps/flags/tool_flags.h"
 #include "apps/help/tool_help.h"
 #include "apps/program/paths.h"
+#include "apps/program/program_command.h"
 #include "apps/program/run_program.h"
 #include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
@@ -42,7 +43,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   }
   if (files.size() != 2) {
     return UsageError("expected a model and the .onnx file to write, not ", files.size(),
-                      " names (see --help)");
+                      " names; such as: ", ProgramCommand("export"), " net.safetensors net.onnx");
   }
   options.model = files[0];
   options.out = files[1];

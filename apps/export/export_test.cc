@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -62,6 +63,20 @@ TEST_F(ExportProgramTest, ANetworkOfTheZooHasInitialWeights) {
   EXPECT_THAT(text_, HasSubstr("images in NHWC\n"));
   EXPECT_THAT(std::string(Run({.model = "simplecn", .out = out}).message()),
               HasSubstr("did you mean \"simplecnn\"?"));
+}
+
+TEST_F(ExportProgramTest, WhatIsNotAModelIsNamed) {
+  const std::string out = folder_ + "/net.onnx";
+  EXPECT_EQ(Run({.model = "vgg61", .out = out}).message(),
+            "vgg61: is neither a trained model (.npz, .safetensors) nor the name of a network; did "
+            "you mean \"vgg11\"? (benchmark --model=list shows all)");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  std::ofstream("image") << "\x89PNG\r\n\x1a\n";
+  EXPECT_EQ(Run({.model = "image", .out = out}).message(),
+            "image: is a PNG image, which predict classifies; expected a trained model (.npz, "
+            ".safetensors)");
+  std::filesystem::current_path(before);
 }
 
 TEST_F(ExportProgramTest, FilesOfOtherKindsAreNotReplaced) {

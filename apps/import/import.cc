@@ -11,6 +11,7 @@
 #include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
+#include "apps/program/program_command.h"
 #include "apps/program/run_program.h"
 #include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
@@ -47,7 +48,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
   if (files.size() != 2) {
     return UsageError("expected an .onnx or .pth file and the model to write, not ", files.size(),
-                      " names (see --help)");
+                      " names; such as: ", ProgramCommand("import"), " net.onnx net.safetensors");
   }
   options.in = files[0];
   options.out = files[1];

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "apps/conversion/import_model.h"
 #include "apps/testing/process.h"
@@ -136,8 +137,28 @@ TEST_F(ImportProgramTest, OptionsThatDoNotFitAreNamed) {
   testing::WriteFile(folder_, "image.png",
                      testing::EncodePng(1, 1, testing::SmoothPixels(1, 1, 3)));
   EXPECT_THAT(std::string(Run({.in = image}).message()), HasSubstr("is a PNG image"));
+  const std::string model = "models/run/testdata/model.safetensors";
+  for (const char* network : {"", "simplecnn"}) {
+    EXPECT_EQ(Run({.in = model, .model = network}).message(),
+              model +
+                  ": is a model already, which predict, serve and benchmark take as it is; "
+                  "expected weights of PyTorch");
+  }
   std::ofstream(Out()) << "a text";
   EXPECT_EQ(ExitCodeOf(Run({})), kExitFailed);
+}
+
+TEST_F(ImportProgramTest, AShortCommandLineIsToldWhatAWholeOneIs) {
+  for (const auto& [program, words] :
+       {std::pair("import", " net.onnx net.safetensors"),
+        std::pair("export", " net.safetensors net.onnx"),
+        std::pair("quantize", " net.safetensors net8.safetensors --calibrate=FOLDER"),
+        std::pair("predict", " --model-file=net.safetensors cat.jpg")}) {
+    const testing::Outcome outcome = testing::Launch(StrCat("apps/", program, "/", program), "");
+    EXPECT_EQ(outcome.exit_code, kExitUsage);
+    EXPECT_THAT(outcome.text,
+                HasSubstr(StrCat("such as: bazel run //apps:", program, " --", words)));
+  }
 }
 
 // A model's file gives the structure of weights that have none.

@@ -56,7 +56,6 @@ class PredictorLoader {
         warnings_(warnings) {}
 
   absl::StatusOr<std::unique_ptr<Predictor>> Load() {
-    if (path_.empty()) return UsageError("--model-file: missing; name the file of a trained model");
     if (!options_.model_file.empty() && !options_.weights.empty()) {
       return UsageError(
           "--model-file and --weights-and-bias-filename: cannot be used together; give one of "
@@ -72,9 +71,12 @@ class PredictorLoader {
       return WithContext(
           NameOtherFile(file.status(), path_, "inspect",
                         "a trained model, weights or a checkpoint (.npz, .safetensors)"),
-          options_.model_file.empty() ? "--weights-and-bias-filename" : "--model-file");
+          FlagOfFile());
     }
     DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(*file));
+    if (!holds_model) {
+      DTNN_RETURN_IF_ERROR(WithContext(CheckNotImportable(path_, options_.model), FlagOfFile()));
+    }
     DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(*file, holds_model));
     PredictorOptions predictor_options = {.batch = options_.batch, .weights_format = *format};
     SetMathMode(options_.math_mode, predictor_options);
@@ -86,6 +88,10 @@ class PredictorLoader {
   }
 
  private:
+  std::string_view FlagOfFile() const {
+    return options_.model_file.empty() ? "--weights-and-bias-filename" : "--model-file";
+  }
+
   // The file's model, which flags may repeat but not change; or the one that they name.
   absl::StatusOr<SavedModel> MakeModel(ArrayFileReader& file, bool holds_model) {
     SavedModel model;
@@ -218,7 +224,8 @@ class PredictorLoader {
       if (!tag) {
         return UsageError(
             "--model: missing, and ", path_,
-            " contains parameters only and does not name their network; see --model=list");
+            " contains parameters only and does not name their network; name it (--model=list "
+            "shows all), as it was called in training");
       }
       name = *tag;
     } else {

@@ -30,7 +30,10 @@ constexpr ProgramText kProgramText = {
         "A file that training saved (--save-model, --model-dir, --checkpoint-dir) contains\n"
         "everything else. Files of weights alone, such as those of older versions, need\n"
         "options. With --mask-dir, a network that gives a class for each pixel writes a mask of\n"
-        "each image. Exit code 1 when a file cannot be read or its answer is NaN or infinite.",
+        "each image. Exit code 1 when a file cannot be read or its answer is NaN or infinite.\n"
+        "\n"
+        "Images may be grey or in colour whatever the network takes, have a palette, alpha\n"
+        "(which is dropped) or 16 bits: docs/weights-and-checkpoints.md.",
     .files = true,
 };
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apps/predict/ask.h"
@@ -217,6 +218,37 @@ TEST_F(PredictTest, FlagsAddToAModelsFile) {
   EXPECT_EQ(ExitCodeOf(Ask({.model_file = model_, .weights = weights_}, files).status), kExitUsage);
 }
 
+// Whatever the file holds, the network sees the same red, green and blue.
+TEST_F(PredictTest, EveryKindOfPngIsRead) {
+  constexpr uint8_t kDark = 24;
+  const auto rows = [](std::vector<uint8_t> pixel) {
+    std::vector<uint8_t> all;
+    for (int i = 0; i < 12 * 14; ++i) all.insert(all.end(), pixel.begin(), pixel.end());
+    return all;
+  };
+  const std::pair<const char*, testing::Bytes> files[] = {
+      {"grey", testing::EncodePng(12, 14, rows({kDark}), {.color_type = 0})},
+      {"grey_alpha", testing::EncodePng(12, 14, rows({kDark, 0}), {.color_type = 4})},
+      {"rgb", testing::EncodePng(12, 14, rows({kDark, kDark, kDark}))},
+      {"rgba", testing::EncodePng(12, 14, rows({kDark, kDark, kDark, 9}), {.color_type = 6})},
+      {"grey_16",
+       testing::EncodePng(12, 14, rows({kDark, kDark}), {.color_type = 0, .bit_depth = 16})},
+      {"palette",
+       testing::EncodePng(12, 14, rows({1}),
+                          {.color_type = 3, .palette = {{255, 255, 255}, {kDark, kDark, kDark}}})}};
+  std::string first;
+  for (const auto& [name, bytes] : files) {
+    const std::string path = WriteFile(root_, name, bytes);
+    const testing::Answer answer = Ask({.model_file = model_}, {path});
+    ASSERT_TRUE(answer.status.ok()) << name << ": " << answer.status;
+    EXPECT_EQ(answer.errors, "");
+    const std::string said = answer.out.substr(path.size());
+    if (first.empty()) first = said;
+    EXPECT_THAT(said, StartsWith(": dark "));
+    EXPECT_EQ(said, first) << name;
+  }
+}
+
 TEST_F(PredictTest, AFileOfParametersAloneNeedsTheirNetwork) {
   const std::string path = root_ + "/alone.npz";
   ASSERT_TRUE(WriteArrayFile(path, {}, {}).ok());
@@ -224,7 +256,36 @@ TEST_F(PredictTest, AFileOfParametersAloneNeedsTheirNetwork) {
   EXPECT_EQ(ExitCodeOf(outcome.status), kExitUsage);
   EXPECT_EQ(outcome.status.message(),
             "--model: missing, and " + path +
-                " contains parameters only and does not name their network; see --model=list");
+                " contains parameters only and does not name their network; name it "
+                "(--model=list shows all), as it was called in training");
+}
+
+TEST_F(PredictTest, WhatIsMissingIsNamed) {
+  EXPECT_EQ(Ask({}, {root_ + "/test/dark/3"}).status,
+            UsageError("--model-file: missing; name the file of a trained model"));
+  EXPECT_EQ(Ask({}, {"mine.npz", root_ + "/test/dark/3"}).status,
+            UsageError("--model-file: missing; name the file of a trained model: "
+                       "--model-file=mine.npz"));
+  const std::string folder = root_ + "/nothing";
+  std::filesystem::create_directories(folder);
+  EXPECT_EQ(Ask({.model_file = model_}, {folder}).status.message(),
+            folder + ": no JPEG or PNG images there");
+}
+
+TEST_F(PredictTest, WeightsOfPyTorchAreRefusedWithTheCommandThatImportsThem) {
+  const std::string path = root_ + "/state.safetensors";
+  const Tensor values = *Tensor::Zeros(DType::kFloat32, Shape{2});
+  ASSERT_TRUE(WriteArrayFile(path, {{"conv1.weight", values}}, {}).ok());
+  for (const char* model : {"", "torchvision_resnet18"}) {
+    const testing::Answer outcome =
+        Ask({.model_file = path, .model = model}, {root_ + "/test/dark/3"});
+    EXPECT_EQ(outcome.status.message(),
+              "--model-file: " + path +
+                  ": has weights of PyTorch, by the names of its parameters (a model is made of "
+                  "them by: bazel run //apps:import -- " +
+                  path + " --model=" + (*model == 0 ? "NAME" : model) +
+                  " --final-activation=softmax OUT.safetensors)");
+  }
 }
 
 TEST_F(PredictTest, NormalisationsOfBothKindsAgree) {

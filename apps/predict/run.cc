@@ -8,17 +8,20 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_join.h"
 #include "apps/predict/answer_writer.h"
 #include "apps/predict/load_predictor.h"
 #include "apps/predict/write_masks.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/image_paths.h"
+#include "apps/program/program_command.h"
 #include "comm/ranks/job/exit_code.h"
 #include "data/images/image_files.h"
 #include "models/serving/best_predictions.h"
 #include "models/serving/predicted_mask.h"
 #include "models/serving/predictor.h"
 #include "tensor/errors.h"
+#include "tensor/files/array_file.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/one_line.h"
 
@@ -82,7 +85,15 @@ void Warn(std::ostream& errors, std::string_view line) {
 
 absl::Status Predict(const PredictOptions& options, std::span<const std::string> paths,
                      std::ostream& out, std::ostream& errors) {
-  if (paths.empty()) return UsageError("no images given; name image files or folders (see --help)");
+  if (paths.empty())
+    return UsageError("no images given; name image files or folders, such as: ",
+                      ProgramCommand("predict"), " --model-file=net.safetensors cat.jpg");
+  if (options.model_file.empty() && options.weights.empty()) {
+    const auto file = std::ranges::find_if(
+        paths, [](const std::string& path) { return CheckArrayFileName(path).ok(); });
+    return UsageError("--model-file: missing; name the file of a trained model",
+                      file == paths.end() ? "" : StrCat(": --model-file=", OneLine(*file, 200)));
+  }
   std::vector<std::string> warnings;
   auto predictor = LoadPredictor(options, warnings);
   for (const std::string& warning : warnings) Warn(errors, warning);
@@ -100,7 +111,7 @@ absl::Status Predict(const PredictOptions& options, std::span<const std::string>
   SkippedFiles skipped;
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> files, ExpandImagePaths(paths, skipped));
   if (skipped.count() > 0) Warn(errors, skipped.Describe());
-  if (files.empty()) return absl::NotFoundError("the folders contain no JPEG or PNG images");
+  if (files.empty()) return NotFound(absl::StrJoin(paths, ", "), ": no JPEG or PNG images there");
   Answerer answerer(options, **predictor, out, errors);
   DTNN_ASSIGN_OR_RETURN(const int64_t broken, answerer.Answer(files));
   if (broken == 0) return absl::OkStatus();

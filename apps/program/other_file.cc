@@ -7,7 +7,9 @@
 #include <system_error>
 
 #include "apps/program/program_command.h"
+#include "models/parameters/weights.h"
 #include "tensor/errors.h"
+#include "tensor/files/array_file.h"
 #include "tensor/files/bytes/known_contents.h"
 #include "tensor/files/input_file.h"
 #include "tensor/text/shell_word.h"
@@ -20,15 +22,26 @@ struct Kind {
   std::string text;         // after the path; empty: not known
 };
 
-// What `import` makes a model of, by the ending of its name, and the command; empty for others.
+bool HoldsTorchNames(const std::string& path) {
+  if (!CheckArrayFileName(path).ok()) return false;
+  const absl::StatusOr<ArrayFileReader> file = ArrayFileReader::Open(path);
+  return file.ok() && HasTorchNames(*file);
+}
+
+// What `import` makes a model of, by the ending of its name or the names of its parameters, and the
+// command; empty for others.
 std::string Importable(const std::string& path, std::string_view model) {
-  const std::string command = StrCat(ProgramCommand("import"), " ", ShellWord(path));
+  const std::string import = StrCat(ProgramCommand("import"), " ");
   if (path.ends_with(".onnx")) {
-    return StrCat("is an ONNX model, by its name (a model is made of it by: ", command,
-                  " OUT.safetensors)");
+    return StrCat("is an ONNX model, by its name (a model is made of it by: ", import,
+                  ShellWord(path), " OUT.safetensors)");
   }
-  if (!path.ends_with(".pth") && !path.ends_with(".pt")) return "";
-  return StrCat("has weights of PyTorch, by its name (a model is made of them by: ", command,
+  const bool named = path.ends_with(".pth") || path.ends_with(".pt");
+  if (!named && !HoldsTorchNames(path)) return "";
+  const bool read = named || path.ends_with(".safetensors");
+  return StrCat("has weights of PyTorch, by ", named ? "its name" : "the names of its parameters",
+                " (a model is made of them", read ? "" : ", saved as .safetensors,",
+                " by: ", import, read ? ShellWord(path) : "WEIGHTS.safetensors",
                 " --model=", model.empty() ? "NAME" : ShellWord(model),
                 " --final-activation=softmax OUT.safetensors)");
 }
@@ -38,7 +51,8 @@ Kind KindOf(std::string_view contents, const std::string& path) {
   if (contents == "a JPEG image" || contents == "a PNG image") {
     return {"predict", StrCat("is ", contents, ", which predict classifies")};
   }
-  if (contents.empty() || contents.starts_with("a zip archive")) {
+  if (contents.empty() || contents.starts_with("a zip archive") ||
+      contents.starts_with("a .safetensors file")) {
     if (const std::string what = Importable(path, ""); !what.empty()) return {"import", what};
   }
   for (const auto& [ending, word] :
@@ -75,6 +89,13 @@ absl::Status NameOtherFile(const absl::Status& error, const std::string& path,
 }
 
 absl::Status CheckNotImportable(const std::string& path, std::string_view model) {
+  std::error_code ignored;
+  if (!path.empty() && std::filesystem::is_directory(path, ignored)) {
+    return InvalidArgument(path,
+                           ": is a folder; expected a file of weights or of a model (.npz, "
+                           ".safetensors); a folder of checkpoints is for --checkpoint-dir with "
+                           "--resume");
+  }
   const std::string what = Importable(path, model);
   if (what.empty()) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(InputFile::Open(path).status());

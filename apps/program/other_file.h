@@ -18,8 +18,9 @@ absl::Status NameOtherFile(const absl::Status& error, const std::string& path,
                            std::string_view program, std::string_view expected);
 
 // `path`: a file of weights for the network `model`, which may be empty. InvalidArgument where the
-// file's name says that it is one of those of which `import` makes a model (.onnx, .pth, .pt), with
-// the command that does; an error of the system where such a file cannot be opened.
+// file's name (.onnx, .pth, .pt), or PyTorch's names of its parameters, say that it is one of those
+// of which `import` makes a model, with the command that does; an error of the system where such a
+// file cannot be opened.
 absl::Status CheckNotImportable(const std::string& path, std::string_view model);
 
 }  // namespace dtnn

@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/files/array_file.h"
 
 namespace dtnn {
 namespace {
@@ -61,6 +62,30 @@ TEST(OtherFileTest, SaysWhatAFileIsAndWhichProgramReadsIt) {
   EXPECT_EQ(Said("a.txt", "words"), ": as before");
 }
 
+// A state_dict that was saved without PyTorch's own format.
+TEST(OtherFileTest, WeightsOfPyTorchAreKnownByTheirNames) {
+  const Tensor values = *Tensor::Zeros(DType::kFloat32, Shape{2});
+  for (const char* ending : {".safetensors", ".npz"}) {
+    const std::string path = Folder() + "/state" + ending, own = Folder() + "/own" + ending;
+    ASSERT_TRUE(WriteArrayFile(path, {{"layer1.0.weight", values}}, {}).ok());
+    ASSERT_TRUE(WriteArrayFile(own, {{"1_Conv2D_weights", values}}, {}).ok());
+    const std::string file = ending == ".npz"s ? "WEIGHTS.safetensors" : path;
+    const std::string said = path +
+                             ": has weights of PyTorch, by the names of its parameters (a model is "
+                             "made of them" +
+                             (ending == ".npz"s ? ", saved as .safetensors," : "") +
+                             " by: bazel run //apps:import -- " + file + " --model=";
+    const std::string end = " --final-activation=softmax OUT.safetensors)";
+    EXPECT_EQ(CheckNotImportable(path, "torchvision_resnet18").message(),
+              said + "torchvision_resnet18" + end);
+    EXPECT_EQ(NameOtherFile(absl::DataLossError("as before"), path, "serve", "a model").message(),
+              said + "NAME" + end + "; expected a model");
+    EXPECT_TRUE(CheckNotImportable(own, "").ok());
+    EXPECT_EQ(NameOtherFile(absl::DataLossError("as before"), own, "serve", "a model").message(),
+              "as before");
+  }
+}
+
 TEST(OtherFileTest, SaysThatItIsAFolderOrMissing) {
   const std::string folder = Folder();
   const auto said = [&](const std::string& path, const char* program) {
@@ -88,6 +113,11 @@ TEST(OtherFileTest, WeightsThatImportReadsAreRefusedByName) {
   std::ofstream(spaces) << "x";
   EXPECT_THAT(std::string(CheckNotImportable(spaces, "a b.npz").message()),
               HasSubstr("//apps:import -- '" + Folder() + "/my net'\\''s.pth' --model='a b.npz' "));
+  EXPECT_EQ(CheckNotImportable(Folder(), "").message(),
+            Folder() +
+                ": is a folder; expected a file of weights or of a model (.npz, "
+                ".safetensors); a folder of checkpoints is for --checkpoint-dir with "
+                "--resume");
   EXPECT_EQ(CheckNotImportable("none.pth", "").message(),
             "none.pth: cannot be opened: No such file or directory");
   for (const char* path : {"", "r18.npz", "r18.safetensors", "pth"}) {

@@ -11,6 +11,7 @@
 #include "apps/help/tool_help.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/paths.h"
+#include "apps/program/program_command.h"
 #include "apps/program/run_program.h"
 #include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
@@ -44,7 +45,8 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
   if (files.size() != 2) {
     return UsageError("expected two files, a trained model and the one to write, not ",
-                      files.size(), " (see --help)");
+                      files.size(), "; such as: ", ProgramCommand("quantize"),
+                      " net.safetensors net8.safetensors --calibrate=FOLDER");
   }
   if (options.calibrate.empty()) {
     return UsageError("--calibrate: missing; name a data set or a folder of images");

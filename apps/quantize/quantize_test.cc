@@ -81,6 +81,16 @@ class QuantizeProgramTest : public ::testing::Test {
   std::string folder_ = testing::NewFolder("quantize"), text_;
 };
 
+TEST_F(QuantizeProgramTest, DataThatAreNotThereAreAskedFor) {
+  const std::string model = Model(), none = folder_ + "/none";
+  for (const char* name : {"cifar10", "folder", "archive", "imagenet"}) {
+    EXPECT_EQ(Run(model, name), UsageError("--dataset-path: missing; where are the files of ",
+                                           "--calibrate=", name, "?"));
+    EXPECT_THAT(std::string(Run(model, name, none).message()),
+                ::testing::StartsWith("--dataset-path: " + none));
+  }
+}
+
 TEST_F(QuantizeProgramTest, AFolderOfImagesIsEnough) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     const std::string model = Model(format), images = Images(30);

@@ -104,7 +104,9 @@ class Server {
     SetMathMode(options_.math_mode, model.predictor);
     absl::StatusOr<std::unique_ptr<ServedModel>> served = ServedModel::Load(name, path, model);
     if (!served.ok()) {
-      return NameOtherFile(served.status(), path, "serve", "a trained model (.npz, .safetensors)");
+      return WithContext(
+          NameOtherFile(served.status(), path, "serve", "a trained model (.npz, .safetensors)"),
+          "--model-file");
     }
     Announce(**served);
     models_.push_back(*std::move(served));

@@ -15,6 +15,7 @@
 #include "apps/sweep/run.h"
 #include "comm/ranks/job/exit_code.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/one_line.h"
 
 namespace dtnn {
 namespace {
@@ -81,6 +82,10 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     std::cout << ToolHelp(kProgramText, flags, request.help_topic);
     return absl::OkStatus();
   }
+  if (!grid.empty() && grid.find('=') == grid.npos) {
+    return UsageError("--grid=", OneLine(grid, 80),
+                      ": expected an option and its values, such as --grid learning-rate=0.1,0.01");
+  }
   if (!grid.empty()) others.insert(others.begin(), grid);
   for (const std::string& other : others) {
     if (other.find('=') != other.npos) {
@@ -93,11 +98,12 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     }
   }
   if (options.options.empty()) {
-    return UsageError("expected a file of options, as benchmark --options takes it (see --help)");
+    return UsageError("expected a file of options, as benchmark --options takes it; such as: ",
+                      ProgramCommand("sweep"), " run.yaml --grid learning-rate=0.1,0.01");
   }
   if (options.grid.empty()) {
     return UsageError(
-        "--grid: missing; give an option and its values, such as learning-rate=0.1,0.01");
+        "--grid: missing; give an option and its values, such as --grid learning-rate=0.1,0.01");
   }
   if (options.folder.empty()) {
     options.folder = std::filesystem::path(options.options).stem().string() + "-sweep";

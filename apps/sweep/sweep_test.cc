@@ -205,7 +205,10 @@ TEST_F(SweepTest, WrongCommandLinesRunNothing) {
     EXPECT_FALSE(std::filesystem::exists(folder_ + "/runs"));
   };
   refused(Process(kProgram, {}).Wait(), "expected a file of options");
+  refused(Process(kProgram, {}).Wait(), "sweep -- run.yaml --grid learning-rate=0.1,0.01");
   refused(Sweep({}), "--grid: missing");
+  refused(Sweep({"--grid=learning-rate"}),
+          "--grid=learning-rate: expected an option and its values");
   refused(Sweep({"other.yaml"}), "\"other.yaml\": is a second file of options; expected one");
   refused(Sweep({"--grid", "learnin-rate=1"}), "did you mean --learning-rate?");
   Write(2, "metrics-port: 61645\n");

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <initializer_list>
 #include <limits>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -408,6 +410,13 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadNpzDataset(const NpzPaths& paths,
   DTNN_RETURN_IF_ERROR(CheckOptions(options));
   if (paths.train.empty() && paths.test.empty()) {
     return absl::InvalidArgumentError("archive: no .npz file was given");
+  }
+  for (const std::string& path : {paths.train, paths.test}) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(path, ignored)) continue;
+    return InvalidArgument(path,
+                           ": is a folder; expected one .npz file of the arrays x_train, y_train, "
+                           "x_test and y_test");
   }
   Arrays train, test;
   if (!paths.train.empty()) {

@@ -205,6 +205,16 @@ TEST(NpzDatasetTest, ClassesWithoutSamplesAreWarnedOf) {
                           "5"));
 }
 
+TEST(NpzDatasetTest, AFolderIsToldWhatIsExpected) {
+  const std::string folder = testing::NewFolder("npz_folder");
+  for (const NpzPaths& paths : {NpzPaths{folder, folder}, NpzPaths{"", folder}}) {
+    EXPECT_EQ(LoadNpzDataset(paths).status().message(),
+              folder +
+                  ": is a folder; expected one .npz file of the arrays x_train, y_train, "
+                  "x_test and y_test");
+  }
+}
+
 TEST(NpzDatasetTest, NumbersThatAreNoClassesAreRefused) {
   const NamedTensors sparse = {{"x_train", Images<float>(3)},
                                {"y_train", Array<int64_t>(Shape{3}, {5, 100005, 200005})}};

@@ -48,10 +48,8 @@ absl::StatusOr<std::vector<ParameterArray>> FindItems(ArrayFileReader& file, con
     const std::string text = StrCat(file.file(), ": has no ", ListKeys(missing), ", which model ",
                                     graph.name(), " needs");
     if (items.empty()) {
-      const bool torch = std::ranges::any_of(file.names(), IsTorchParameter);
-      return NotFound(text, torch ? "; it has weights of PyTorch, by their names, of which the "
-                                    "program import makes a model"
-                                  : "; it contains none of the model's parameters");
+      return HasTorchNames(file) ? NotFound(text, "; it has ", kTorchNamesAdvice)
+                                 : NotFound(text, "; it contains none of the model's parameters");
     }
     if (!partial) return NotFound(text);
     loaded->warnings.push_back(StrCat(text, "; these keep their values"));
@@ -144,6 +142,10 @@ absl::StatusOr<Decision> Decide(ArrayFileReader& file, const Graph& graph,
 }
 
 }  // namespace
+
+bool HasTorchNames(const ArrayFileReader& file) {
+  return std::ranges::any_of(file.names(), IsTorchParameter);
+}
 
 std::optional<WeightsFormat> ParseWeightsFormat(std::string_view name) {
   const std::pair<const char*, WeightsFormat> kWords[] = {{"auto", WeightsFormat::kAuto},

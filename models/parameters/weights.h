@@ -89,6 +89,12 @@ class StagedWeights {
   LoadedWeights loaded_;
 };
 
+// Whether a file has parameters under PyTorch's names ("conv1.weight"), as a state_dict has them.
+bool HasTorchNames(const ArrayFileReader& file);
+// What to do with such a file, after "it has ...".
+inline constexpr std::string_view kTorchNamesAdvice =
+    "weights of PyTorch, by their names; the program import makes a model of them";
+
 // The texts that such a file carries, and `more`.
 NamedTexts WeightTags(const Graph& graph, const ParameterStore& store, const NamedTexts& more = {});
 

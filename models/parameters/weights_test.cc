@@ -351,8 +351,8 @@ TEST_F(WeightsTest, MissingKeysAreAnErrorUnlessAPartialLoadIsAskedFor) {
   EXPECT_THAT(ErrorOf(graph, {.partial = true}), HasSubstr("none of the model's parameters"));
   ASSERT_TRUE(WriteNpz(npz_, {{"features.0.weight", arrays[0].second}}).ok());
   EXPECT_THAT(ErrorOf(graph, {.partial = true}),
-              HasSubstr("simplecnn8 needs; it has weights of PyTorch, by their names, of which the "
-                        "program import makes a model"));
+              HasSubstr("simplecnn8 needs; it has weights of PyTorch, by their names; the program "
+                        "import makes a model of them"));
 }
 
 TEST_F(WeightsTest, AFileOfAnotherModelSaysWhichOne) {

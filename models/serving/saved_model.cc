@@ -101,7 +101,9 @@ absl::StatusOr<std::string> TextOf(ArrayFileReader& file, std::string_view tag) 
   DTNN_ASSIGN_OR_RETURN(std::optional<std::string> text, file.Text(tag));
   if (text.has_value()) return *std::move(text);
   return FailedPrecondition(file.file(), ": has no text \"", tag,
-                            "\": it contains parameters only, so their network must be named");
+                            "\": it contains parameters only, not their network; the "
+                            "program benchmark writes both when it tests the parameters and saves "
+                            "a model");
 }
 
 absl::StatusOr<ModelDescription> Parse(const std::string& text) {
@@ -168,6 +170,10 @@ absl::StatusOr<std::optional<ModelDescription>> FindDescription(ArrayFileReader&
 
 absl::StatusOr<SavedModel> ReadModel(ArrayFileReader& file, const LayerTable& table) {
   SavedModel model;
+  DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
+  if (!holds_model && HasTorchNames(file)) {
+    return FailedPrecondition(file.file(), ": has ", kTorchNamesAdvice);
+  }
   DTNN_ASSIGN_OR_RETURN(const std::string network, TextOf(file, kNetworkTag));
   DTNN_ASSIGN_OR_RETURN(model.graph, InText(file, kNetworkTag, ParseNetwork(network, table)));
 

@@ -116,9 +116,20 @@ TEST_F(SavedModelTest, ParametersAloneAreNoModel) {
   EXPECT_FALSE(HoldsModel(file).value());
   const absl::Status status = ReadModel(file).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(status.message(), path +
-                                  ": has no text \"__network__\": it contains parameters only, so "
-                                  "their network must be named");
+  EXPECT_EQ(
+      status.message(),
+      path +
+          ": has no text \"__network__\": it contains parameters only, not their network; the "
+          "program benchmark writes both when it tests the parameters and saves a model");
+  const std::string torch = Path("torch.safetensors");
+  ASSERT_TRUE(
+      WriteArrayFile(torch, {{"conv1.weight", *Tensor::Zeros(DType::kFloat32, Shape{2})}}, {})
+          .ok());
+  ArrayFileReader state = *ArrayFileReader::Open(torch);
+  EXPECT_EQ(ReadModel(state).status().message(),
+            torch +
+                ": has weights of PyTorch, by their names; the program import makes a model of "
+                "them");
 }
 
 TEST_F(SavedModelTest, WhatIsWrongNamesFileAndText) {
