@@ -23,8 +23,8 @@ constexpr size_t kHelpColumn = 37;   // of lists
 constexpr size_t kValueColumn = 12;  // of an option at length
 
 constexpr std::string_view kMainOptions[] = {
-    "model",   "dataset",  "num-epochs",     "batch-size", "optimizer",  "learning-rate",
-    "metrics", "evaluate", "checkpoint-dir", "resume",     "save-model", "parallel"};
+    "model",    "dataset",        "num-epochs", "batch-size", "optimizer", "learning-rate",
+    "evaluate", "checkpoint-dir", "resume",     "save-model", "parallel"};
 
 Syntax LauncherSyntax() {
   return {.options = OptionTable(),

@@ -35,9 +35,9 @@ bool TakesNumbers(const OptionSpec& spec) {
          spec.type == OptionType::kInts || spec.type == OptionType::kReals;
 }
 
-TEST(HelpTest, AloneIsAShortPage) {
+TEST(HelpTest, AloneIsAPageOf20Lines) {
   const std::string page = Help("");
-  EXPECT_LE(std::ranges::count(page, '\n'), 24) << page;
+  EXPECT_LE(std::ranges::count(page, '\n'), 20) << page;
   EXPECT_THAT(page, StartsWith("what it is\n\n  --model=NAME "));
   for (const char* option :
        {"--model=", "--dataset=", "--num-epochs=", "--batch-size=", "--learning-rate=",
@@ -93,11 +93,6 @@ TEST(HelpTest, ListsTheWordsOfLists) {
     EXPECT_THAT(help, HasSubstr(word));
   }
   EXPECT_THAT(help, HasSubstr("--early-stopping-metric=NAME "));
-  // Metrics on the first page too.
-  for (const char* word :
-       {" top5_accuracy,", " categorical_accuracy; if not given,", " per_class_report ["}) {
-    EXPECT_THAT(Help(""), HasSubstr(word));
-  }
 }
 
 TEST(HelpTest, AnOptionIsExplainedAtLength) {

@@ -238,7 +238,7 @@ int dtnn_predict_images(dtnn_model* model, const void* const* images, const size
 
 int dtnn_predict_pixels(dtnn_model* model, const uint8_t* pixels, int64_t height, int64_t width,
                         int64_t channels, size_t n, float* outputs, size_t room) {
-  constexpr int64_t kMostPixels = dtnn::kMaxImagePixels, kMostChannels = 3;
+  constexpr int64_t kMostPixels = dtnn::kMaxImagePixels, kMostChannels = 4;
   return Guarded([&] {
     if (model == nullptr) return Missing("model");
     if (pixels == nullptr) return Missing("pixels");
@@ -248,7 +248,7 @@ int dtnn_predict_pixels(dtnn_model* model, const uint8_t* pixels, int64_t height
         channels > kMostChannels) {
       return Fail(dtnn::StrCat("images of ", height, " x ", width, " pixels and ", channels,
                                " channels: expected at least 1 x 1, at most ", kMostPixels,
-                               " pixels, and 1 or 3 channels"));
+                               " pixels, and 1 to ", kMostChannels, " channels"));
     }
     const size_t bytes = size_t(height * width * channels);
     const auto convert = [&](int64_t index, const dtnn::Tensor& x, int64_t row) {

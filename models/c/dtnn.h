@@ -87,7 +87,8 @@ DTNN_API int dtnn_predict_files(dtnn_model* model, const char* const* paths, siz
 DTNN_API int dtnn_predict_images(dtnn_model* model, const void* const* images, const size_t* sizes,
                                  size_t n, float* outputs, size_t room);
 /* Predicts n images of the same size, one after another: a byte per channel, pixel by pixel, row by
- * row; 1 or 3 (red, green, blue) channels, as many as the network takes. */
+ * row; 1 (grey), 3 (red, green, blue), or 2 or 4 channels (with alpha, which is dropped). Grey and
+ * colour become what the network takes. */
 DTNN_API int dtnn_predict_pixels(dtnn_model* model, const uint8_t* pixels, int64_t height,
                                  int64_t width, int64_t channels, size_t n, float* outputs,
                                  size_t room);
