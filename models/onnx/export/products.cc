@@ -1,5 +1,6 @@
 // Layers with weights.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -105,10 +106,45 @@ std::string Vector(const LayerToExport& layer, GraphWriter& writer, Norm::Parame
                           layer.parameters[parameter], shape);
 }
 
+// As PyTorch writes it: an InstanceNormalization of groups that are one axis each, and what follows
+// for each channel.
+absl::Status WriteNormalizationOfGroups(const LayerToExport& layer, GraphWriter& writer,
+                                        int64_t groups, double epsilon) {
+  const std::string& name = layer.node.name;
+  const ImageExtents image = InputOf(layer);
+  const auto value = [&](const char* ending) { return writer.NewName(StrCat(name, ending)); };
+  const std::string grouped = value("_grouped"), of_groups = value("_of_groups"),
+                    normalized = value("_normalized"), scaled = value("_scaled");
+  DTNN_ASSIGN_OR_RETURN(const Tensor zeros, Tensor::Zeros(DType::kFloat32, Shape{groups}));
+  DTNN_ASSIGN_OR_RETURN(const Tensor ones, Tensor::Zeros(DType::kFloat32, Shape{groups}));
+  std::fill_n(ones.data<float>(), groups, 1.0F);
+  writer.AddNode("Reshape", StrCat(name, "/Groups"),
+                 {layer.inputs[0], writer.AddIntegers(StrCat(name, "_groups"),
+                                                      std::array{int64_t{0}, groups, int64_t{-1}})},
+                 grouped);
+  writer
+      .AddNode("InstanceNormalization", name,
+               {grouped, writer.AddTensor(StrCat(name, "_ones"), ones, ones.shape()),
+                writer.AddTensor(StrCat(name, "_zeros"), zeros, zeros.shape())},
+               of_groups)
+      .Float("epsilon", epsilon);
+  writer.AddNode("Reshape", StrCat(name, "/Image"),
+                 {of_groups, writer.AddIntegers(StrCat(name, "_shape"),
+                                                std::array{int64_t{-1}, image.channels,
+                                                           image.height, image.width})},
+                 normalized);
+  const Shape each{image.channels, 1, 1};
+  writer.AddNode("Mul", StrCat(name, "/Scale"),
+                 {normalized, Vector(layer, writer, Norm::kGamma, each)}, scaled);
+  writer.AddNode("Add", StrCat(name, "/Shift"), {scaled, Vector(layer, writer, Norm::kBeta, each)},
+                 layer.output);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 // With the opset of our files: a LayerNormalization of each pixel, between two Transposes, as
-// PyTorch writes it, or of the whole image; or an InstanceNormalization.
+// PyTorch writes it, or of the whole image; or an InstanceNormalization, of channels or of groups.
 absl::Status ExportGroupNormalization(const LayerToExport& layer, GraphWriter& writer) {
   const std::string& name = layer.node.name;
   const int64_t channels = layer.parameters[Norm::kGamma].num_elements();
@@ -142,10 +178,7 @@ absl::Status ExportGroupNormalization(const LayerToExport& layer, GraphWriter& w
                  layer.output)
         .Float("epsilon", epsilon);
   } else {
-    return Unimplemented(
-        "normalises ", groups, " groups of ", channels,
-        " channels, which ONNX can since opset 21 only; files have opset 17, with one group or as "
-        "many as channels");
+    return WriteNormalizationOfGroups(layer, writer, groups, epsilon);
   }
   return absl::OkStatus();
 }

@@ -226,6 +226,8 @@ absl::Status ImportMul(OperatorReader& op) {
   if (step) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const bool is_first, ImportPreprocessing(op));
   if (is_first) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const bool is_gamma, ImportGammaOrBeta(op));
+  if (is_gamma) return absl::OkStatus();
   if (op.IsConstant(0) != op.IsConstant(1) && IsScaleOfChannels(op)) {
     const size_t constant = op.IsConstant(0) ? 0 : 1;
     const bool factor = op.Constant(constant)->count() == 1 && AreLatestScores(op, 1 - constant);

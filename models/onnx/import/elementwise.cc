@@ -206,6 +206,8 @@ absl::Status ImportAdd(OperatorReader& op) {
   if (step) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const bool is_first, ImportPreprocessing(op));
   if (is_first) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const bool is_beta, ImportGammaOrBeta(op));
+  if (is_beta) return absl::OkStatus();
   if (op.IsConstant(0) || op.IsConstant(1)) return ImportBias(op);
   return ImportSum(op);
 }

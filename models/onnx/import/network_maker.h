@@ -88,6 +88,8 @@ class NetworkMaker {
                                     std::vector<float> parameter);
   // Puts another layer, with the same parameters, in the place of the latest.
   void ReplaceLatest(std::shared_ptr<const Layer> layer) { nodes_.back().layer = std::move(layer); }
+  // A parameter of the latest layer, whose values may be changed, not their number.
+  std::span<float> ParameterOfLatest(size_t parameter) { return parameters_.back()[parameter]; }
   // Takes the latest layer, which has one input, away: what it read.
   ImportedValue DropLatest();
   const std::string& NameOf(const ImportedValue& value) const {

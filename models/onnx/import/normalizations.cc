@@ -129,8 +129,41 @@ absl::Status ImportInstanceNormalizationOfGroups(OperatorReader& op) {
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<float> gamma, ChannelsOf(op, 1, {groups}));
   DTNN_ASSIGN_OR_RETURN(const std::vector<float> beta, ChannelsOf(op, 2, {groups}));
-  return AddNormalization(op, {.groups = groups, .epsilon = op.Real("epsilon", 1e-5)}, input,
-                          ForEachChannel(gamma, channels), ForEachChannel(beta, channels));
+  DTNN_RETURN_IF_ERROR(AddNormalization(op, {.groups = groups, .epsilon = op.Real("epsilon", 1e-5)},
+                                        input, ForEachChannel(gamma, channels),
+                                        ForEachChannel(beta, channels)));
+  const auto are = [](const std::vector<float>& numbers, float all) {
+    return std::ranges::all_of(numbers, [&](float number) { return number == all; });
+  };
+  if (are(gamma, 1) && are(beta, 0)) op.awaits_gamma() = op.Output()->node;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ImportGammaOrBeta(OperatorReader& op) {
+  const size_t constant = op.IsConstant(0) ? 0 : 1, input = 1 - constant;
+  const bool is_gamma = op.type() == "Mul";
+  const auto value = op.RawValue(input);
+  if (!value.ok() || !value->plain() ||
+      value->node != (is_gamma ? op.awaits_gamma() : op.awaits_beta()) ||
+      !op.network().IsLatest(*value) || !op.IsLastReader(input)) {
+    return false;
+  }
+  const auto values = op.Constant(constant);
+  if (!values.ok() || !values->real() || values->dims.empty() ||
+      values->dims.size() > value->rank()) {
+    return false;
+  }
+  const int64_t channels = value->shape[0];
+  std::vector<float> numbers(size_t(channels), values->count() == 1 ? values->reals[0] : 0);
+  if (values->count() != 1) {
+    DTNN_ASSIGN_OR_RETURN(numbers, EachOf(op, constant, *value, is_gamma ? "factor" : "bias"));
+  }
+  std::ranges::copy(numbers,
+                    op.network().ParameterOfLatest(is_gamma ? Norm::kGamma : Norm::kBeta).begin());
+  op.awaits_beta() = is_gamma ? value->node : -1;
+  op.awaits_gamma() = -1;
+  op.SetOutput(*value);
+  return true;
 }
 
 // Scale and bias have a number per channel, or, in opset 18, per group.

@@ -79,6 +79,56 @@ TEST_F(ImportTest, GroupsOfChannelsUnderOneAxisAreNormalised) {
                         "expected (N, groups, all else), with groups of channels"));
 }
 
+// PyTorch's GroupNorm is one layer: what each group is multiplied with is 1, and each channel has
+// its own numbers, or, without learned ones, all have one.
+TEST_F(ImportTest, GammaAndBetaOfGroupsFollowThem) {
+  Integers("groups", {0, 2, -1});
+  Integers("image", {-1, 4, 4, 5});
+  onnx::TensorProto &ones = Tensor("ones", {2}), &zeros = Tensor("zeros", {2});
+  for (int i = 0; i < 2; ++i) ones.set_float_data(i, 1), zeros.set_float_data(i, 0);
+  Tensor("gamma", {4, 1, 1}), Tensor("beta", {4, 1, 1});
+  Tensor("one", {1, 1, 1}).set_float_data(0, 1), Tensor("zero", {1, 1, 1}).set_float_data(0, 0);
+  Insert("Reshape", {"c", "groups"}).set_output(0, "g");
+  Insert("InstanceNormalization", {"g", "ones", "zeros"}, 1).set_output(0, "i");
+  At(2).set_name("/stem/norm/InstanceNormalization");
+  Insert("Reshape", {"i", "image"}, 2).set_output(0, "n");
+  Insert("Mul", {"n", "gamma"}, 3).set_output(0, "s");
+  Insert("Add", {"s", "beta"}, 4);
+  const onnx::ModelProto whole = onnx_;
+  auto types = [&] {
+    const auto imported = Import();
+    EXPECT_EQ(imported.status(), absl::OkStatus());
+    std::vector<std::string> types;
+    if (!imported.ok()) return types;
+    const auto& nodes = imported->model.graph.nodes();
+    for (size_t i = 2; i + 3 < nodes.size(); ++i) {
+      types.push_back(std::string(nodes[i].layer->type_name()));
+    }
+    return types;
+  };
+  EXPECT_THAT(types(), ElementsAre("GroupNormalization"));
+  const auto imported = Import();
+  ASSERT_EQ(imported.status(), absl::OkStatus());
+  EXPECT_EQ(imported->model.graph.nodes()[2].name, "stem.norm");
+  for (const int parameter : {0, 1}) {
+    const dtnn::Tensor values = imported->store->Value(2, parameter);
+    EXPECT_THAT(std::vector(values.data<float>(), values.data<float>() + 4),
+                ElementsAre(-2, -1, 0, 1));
+  }
+  At(4).set_input(1, "one"), At(5).set_input(1, "zero");
+  EXPECT_THAT(types(), ElementsAre("GroupNormalization"));
+  // What else they may be: numbers of a product and a sum that stand elsewhere.
+  onnx_ = whole;
+  At(4).set_op_type("Relu"), At(4).mutable_input()->RemoveLast();
+  EXPECT_THAT(Error(), HasSubstr("adds a constant; only a convolution"));
+  onnx_ = whole;
+  At(5).set_input(0, "n"), At(5).set_input(1, "s");
+  EXPECT_THAT(types(), ElementsAre("GroupNormalization", "Conv2D", "AdditionBlock"));
+  onnx_ = whole;
+  At(5).set_op_type("Mul");
+  EXPECT_THAT(types(), ElementsAre("GroupNormalization", "Conv2D"));
+}
+
 TEST_F(ImportTest, NormalisationsWithinSamplesAreChecked) {
   Tensor("each", {4});
   Tensor("pair", {2});

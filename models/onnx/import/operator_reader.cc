@@ -293,7 +293,10 @@ std::string OperatorReader::LayerName(int weights) const {
     const std::string& name = node_.input(weights);
     if (name.ends_with(kEnding)) return name.substr(0, name.size() - kEnding.size());
   }
-  return node_.name();
+  // PyTorch's GroupNorm, whose weights stand in other nodes: the module's name all the same.
+  constexpr std::string_view kNorm = "/InstanceNormalization";
+  const std::string& name = node_.name();
+  return name.ends_with(kNorm) ? name.substr(0, name.size() - kNorm.size()) : name;
 }
 
 absl::Status OperatorReader::AddLayer(std::shared_ptr<const Layer> layer,

@@ -59,7 +59,10 @@ struct ImportState {
   bool foreign_ranges = false;          // some of `ranges` are not of ExportModel
   std::vector<std::string> notes = {};  // for people (import.h)
   bool of_our_own = false;              // ExportModel made the file: each operator is a layer
-  Normalization normalization = {};     // with which the network begins, left to the preprocessing
+  // The latest normalisation of groups, by node, while its gamma is still 1, and while its beta is
+  // still 0, which those of a Mul and an Add after it may be.
+  int awaits_gamma = -1, awaits_beta = -1;
+  Normalization normalization = {};  // with which the network begins, left to the preprocessing
 };
 
 // The number that was meant by a float of a file: of those that are rounded to it, the one with the
@@ -141,6 +144,8 @@ class OperatorReader {
   bool MakesTheOutput() const;
   // Leaves a step to the preprocessing, after those before it.
   void Normalize(const Normalization& by) { state_.normalization = Then(state_.normalization, by); }
+  int& awaits_gamma() { return state_.awaits_gamma; }
+  int& awaits_beta() { return state_.awaits_beta; }
   void AddNote(std::string note) { state_.notes.push_back(std::move(note)); }
   // Adds a layer, named after the weights that are input `weights`, or else after this node; its
   // output is the node's.

@@ -104,6 +104,9 @@ absl::Status ImportInstanceNormalization(OperatorReader& op);
 // Groups of channels, under one axis, are normalised each: PyTorch's GroupNorm.
 absl::Status ImportInstanceNormalizationOfGroups(OperatorReader& op);
 absl::Status ImportLayerNormalization(OperatorReader& op);
+// Whether the node, Mul or Add, is the gamma or beta of a normalisation of groups, which it then
+// is.
+absl::StatusOr<bool> ImportGammaOrBeta(OperatorReader& op);
 // Whether the node, Add, Sub, Mul or Div, is a normalisation of the input, which nothing else
 // reads: it then becomes a part of the preprocessing.
 absl::StatusOr<bool> ImportPreprocessing(OperatorReader& op);
