@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -33,25 +34,34 @@ std::chrono::milliseconds Milliseconds(double seconds) {
 class Signals {
  public:
   Signals() {
-    sigemptyset(&set_);
-    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&set_, signal);
+    sigemptyset(&ends_);
+    for (const int signal : {SIGINT, SIGTERM}) sigaddset(&ends_, signal);
+    set_ = ends_;
+    sigaddset(&set_, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
   }
   ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
+  // sigwait takes the smallest of those that wait, SIGHUP, so that many of them would put off the
+  // end for ever.
   int Receive() const {
     int signal = 0;
     while (sigwait(&set_, &signal) != 0) {
     }
-    return signal;
+    const timespec now = {};
+    const int end = signal == SIGHUP ? sigtimedwait(&ends_, nullptr, &now) : -1;
+    return end > 0 ? end : signal;
   }
-  // From now on they end the process.
-  void Release() const { pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
+  // From now on SIGHUP does nothing, and the others end the process.
+  void Release() const {
+    std::signal(SIGHUP, SIG_IGN);
+    pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
+  }
 
  private:
-  sigset_t set_ = {}, before_ = {};
+  sigset_t ends_ = {}, set_ = {}, before_ = {};
 };
 
 class Server {

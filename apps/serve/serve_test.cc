@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <span>
@@ -287,6 +288,19 @@ TEST_F(ServeTest, LoadsModelsAgain) {
   const testing::Outcome end = server.Stop();
   EXPECT_EQ(end.exit_code, 0) << end.text;
   EXPECT_EQ(end.text.find("has other shapes"), end.text.rfind("has other shapes"));
+}
+
+TEST_F(ServeTest, LoadsNoModelsAgainAtItsEnd) {
+  ServedProcess server({Model("net")});
+  HttpClient half(server.port());
+  half.Send("GET /v2 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n");
+  server.Get("/v2");  // after which the server knows of the other request
+  for (const int signal : {SIGSTOP, SIGHUP, SIGTERM, SIGCONT}) server.process().Signal(signal);
+  ASSERT_TRUE(server.process().ReadUntil("SIGTERM: answers what it has taken"));
+  EXPECT_THAT(server.process().text(), Not(HasSubstr("version 2")));
+  server.process().Signal(SIGHUP);
+  EXPECT_EQ(half.Ask("1").code, 200);
+  EXPECT_EQ(server.process().Wait().exit_code, 0);
 }
 
 TEST_F(ServeTest, ServesByTlsToThoseWithTheToken) {
