@@ -416,7 +416,7 @@ TEST_F(RoundTripTest, NormalisationsOfAnyGroups) {
   }
 }
 
-// Of new networks, gamma is 1 and beta is 0, as what stands beside the groups is.
+// Gamma is 1 and beta is 0 in new networks, as what stands beside the groups is.
 TEST_F(RoundTripTest, NormalisationsThatHaveLearnedNothing) {
   GraphBuilder b("groups", TensorFormat::kNCHW);
   b.Input({1, 1, 6}).GroupNorm({.groups = 2}).PositionEmbedding().GroupNorm({.groups = 3});
