@@ -207,7 +207,7 @@ constexpr OptionSpec kTable[] = {
     Now("skip-damaged-images", kDataset, kBool, DTNN_FIELD(data.skip_damaged_images),
         "skip damaged images, instead of ending the run at the first one; the start then reads and "
         "decodes all images once")
-        .Needs("dataset=folder,chestxray,imagenet"),
+        .Needs("dataset=folder,chestxray,imagenet,masks"),
     Now("archive-format", kDataset, kWord, DTNN_FIELD(data.archive_format),
         "order of the image axes in --dataset=archive", "auto,NCHW,NHWC")
         .Means(meanings::kArchiveFormat)
@@ -640,7 +640,7 @@ constexpr OptionSpec kTable[] = {
         .Refused(),
     Now("use-blocking-mpi", kParallel, kBool, DTNN_FIELD(sync.blocking),
         "exchange gradients after the backward pass; False: during it, which is faster")
-        .Needs("parallel=data !encryption=tenseal !evaluate-only"),
+        .Needs("parallel=data !optimizer=oktopk !encryption=tenseal !evaluate-only"),
     Now("use-mpi-buffers", kParallel, kWord, DTNN_FIELD(sync.mpi_sums),
         "let MPI add the gradients; False: each rank adds them itself, in the order of ranks",
         "False,True")
@@ -656,7 +656,7 @@ constexpr OptionSpec kTable[] = {
         .Unit("MiB")
         .Means(meanings::kCommBucket)
         .Example("16")
-        .Needs("parallel=data !evaluate-only"),
+        .Needs("parallel=data !optimizer=oktopk !evaluate-only"),
     Now("comm-timeout", kParallel, kReal, DTNN_FIELD(ranks.timeout),
         "how long a rank waits for the others, or a client for the aggregator, before it gives up")
         .Unit("seconds", "60")

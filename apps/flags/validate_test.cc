@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "optim/optimizers/optimizers.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -99,6 +100,26 @@ TEST(ValidateTest, SettingsWithoutEffectAreWarnedOf) {
             Arguments{"--validation-split has no effect with --test-as-validation"});
   EXPECT_EQ(Parse({"--non-blocking-mpi", "--parallel=sequential"})->warnings,
             Arguments{"--use-blocking-mpi has no effect with --parallel=sequential"});
+}
+
+TEST(ValidateTest, WhatADataSetHonoursIsNotWarnedOf) {
+  for (const char* dataset : {"folder", "chestxray", "imagenet", "masks"}) {
+    EXPECT_EQ(Parse({StrCat("--dataset=", dataset), "--dataset-path=x", "--skip-damaged-images"})
+                  ->warnings,
+              Arguments{})
+        << dataset;
+  }
+  EXPECT_EQ(Parse({"--skip-damaged-images"})->warnings,
+            Arguments{"--skip-damaged-images has no effect with --dataset=mnist"});
+}
+
+// It exchanges its largest gradients after the backward pass, and cuts no buckets.
+TEST(ValidateTest, OktopkExchangesInItsOwnWay) {
+  EXPECT_EQ(Parse({"--parallel=data", "--optimizer=oktopk", "--use-blocking-mpi=False",
+                   "--comm-bucket-mb=16"})
+                ->warnings,
+            Arguments{"--use-blocking-mpi, --comm-bucket-mb have no effect with "
+                      "--optimizer=oktopk"});
 }
 
 TEST(ValidateTest, WhatHasNoEffectForOneReasonIsOneLine) {
