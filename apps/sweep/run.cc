@@ -73,7 +73,11 @@ class Runner {
     while (true) {
       while (Interrupt::Last() == 0 && next_ < grid_.size() &&
              running_.size() < size_t(options_.jobs)) {
-        DTNN_RETURN_IF_ERROR(Begin(next_++));
+        const size_t run = next_++;
+        if (const absl::Status begun = Begin(run); !begun.ok()) {
+          Say(run, StrCat("cannot begin: ", begun.message()));
+          failed_.push_back(grid_[run].name);
+        }
       }
       if (running_.empty()) return Result();
       if (Interrupt::Last() != 0 && !told_) Tell();

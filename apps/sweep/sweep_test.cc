@@ -132,6 +132,16 @@ TEST_F(SweepTest, ARunThatFailsDoesNotStopTheOthers) {
                                   HasSubstr("=None: done in "), HasSubstr("1 of 2 runs failed: ")));
 }
 
+TEST_F(SweepTest, ARunThatCannotBeginDoesNotStopTheOthers) {
+  std::filesystem::create_directories(In("random-seed=2/log.txt"));
+  const Outcome outcome = Sweep({"--grid", "random-seed=1,2,3", "--jobs=2"});
+  EXPECT_EQ(outcome.exit_code, kExitFailed);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("random-seed=1: done in "), HasSubstr("random-seed=3: done in "),
+                    HasSubstr("random-seed=2: cannot begin: " + In("random-seed=2/log.txt")),
+                    HasSubstr("1 of 3 runs failed: random-seed=2"), HasSubstr("\nCurves: ")));
+}
+
 TEST_F(SweepTest, ContinuesWhereASignalStoppedIt) {
   Write(60, "schedulers: []\n");
   Process stopped(kProgram, Arguments({"--grid", "random-seed=1,2"}));
