@@ -30,10 +30,11 @@ absl::Status CheckMixup(double alpha) {
 double MixupShare(double alpha, uint64_t seed, int64_t epoch, int64_t place) {
   const SampleRandom random(seed, epoch, place, kStream);
   for (int i = 0;; i += 2) {
-    const double x = std::log(1 - random.Uniform(i)) / alpha;
-    const double y = std::log(1 - random.Uniform(i + 1)) / alpha;
-    if (std::exp(x) + std::exp(y) > 1) continue;
-    return 1 / (1 + std::exp(-std::abs(x - y)));
+    const double x = std::log(1 - random.Uniform(i));
+    const double y = std::log(1 - random.Uniform(i + 1));
+    if (std::exp(x / alpha) + std::exp(y / alpha) > 1) continue;
+    // The difference first: both quotients may be infinite.
+    return 1 / (1 + std::exp(-std::abs(x - y) / alpha));
   }
 }
 

@@ -27,6 +27,15 @@ TEST(MixupTest, SharesAreTheLargerOnesOfABetaDistribution) {
   }
 }
 
+// The closer alpha is to 0, the less is mixed.
+TEST(MixupTest, TheSmallestAlphaMixesNothing) {
+  for (int64_t place = 0; place < 100; ++place) {
+    for (const double alpha : {1e-310, std::numeric_limits<double>::denorm_min()}) {
+      EXPECT_EQ(MixupShare(alpha, 3, 4, place), 1) << place << " " << alpha;
+    }
+  }
+}
+
 // Beta(1, 1) is uniform.
 TEST(MixupTest, SharesOfAlphaOneAreUniform) {
   constexpr int64_t kSamples = 10000;

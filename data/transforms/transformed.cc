@@ -80,22 +80,13 @@ class Transformed : public Dataset {
 
   // Room for the labels of one sample as `dataset_` gives them.
   absl::StatusOr<Tensor> Labels() const {
-    thread_local Tensor labels;
-    const Shape shape = TargetShape(*dataset_, 1);
-    if (labels.empty() || labels.shape() != shape) {
-      DTNN_ASSIGN_OR_RETURN(labels, Tensor::Allocate(Device::Cpu(), DType::kInt32, shape));
-    }
-    return labels;
+    return Tensor::Allocate(Device::Cpu(), DType::kInt32, TargetShape(*dataset_, 1));
   }
 
   // Room for one sample as `dataset_` gives it.
   absl::StatusOr<Tensor> Scratch(DType dtype, TensorFormat format) const {
-    thread_local Tensor scratch;
-    const Shape shape = SampleShape(dataset_->sample(), format).Prepend(1);
-    if (scratch.empty() || scratch.dtype() != dtype || scratch.shape() != shape) {
-      DTNN_ASSIGN_OR_RETURN(scratch, Tensor::Allocate(Device::Cpu(), dtype, shape));
-    }
-    return scratch;
+    return Tensor::Allocate(Device::Cpu(), dtype,
+                            SampleShape(dataset_->sample(), format).Prepend(1));
   }
 
   const std::shared_ptr<const Dataset> dataset_;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -182,6 +183,51 @@ TEST(TransformedTest, OneReadLeavesNothingForTheNext) {
         for (int i = 0; i < 4; ++i) EXPECT_EQ(small.data<T>()[i], 3);
       });
     }
+  }
+}
+
+// The extents stay, so that both need the same scratch memory.
+TEST(TransformedTest, OneAfterTheOtherIsAsTwoResizes) {
+  class SquarePixelRamp : public PixelRamp {
+   public:
+    ImageExtents sample() const override { return {8, 8, 1}; }
+    absl::Status Read(Split, std::span<const int64_t> indices, TensorFormat, const Tensor& x,
+                      const Tensor& targets) const override {
+      for (int64_t i = 0; i < targets.num_elements(); ++i) {
+        targets.data<int32_t>()[i] = int32_t(i % 64 + indices[size_t(i / 64)]);
+        x.data<float>()[i] = float(targets.data<int32_t>()[i]);
+      }
+      return absl::OkStatus();
+    }
+  };
+  const ImageExtents extents = {8, 8, 1};
+  const Geometry half = {.crop = 0.5, .resize = 8};
+  const auto ramp = std::make_shared<SquarePixelRamp>();
+  const auto twice = *Transform(*Transform(ramp, half), half);
+  ASSERT_EQ(twice->sample(), extents);
+  const std::vector<int64_t> indices = {3, 1};
+  const Tensor x = *Tensor::Zeros(DType::kFloat32, {2, 8, 8, 1});
+  const Tensor targets = *Tensor::Zeros(DType::kInt32, {2, 8, 8});
+  ASSERT_EQ(twice->Read(Split::kTrain, indices, TensorFormat::kNHWC, x, targets), absl::OkStatus());
+
+  const Window window = CentralCrop(half, extents);
+  for (size_t n = 0; n < 2; ++n) {
+    std::vector<float> values(64), once(64), expected(64);
+    std::vector<int32_t> labels(64), labels_once(64), expected_labels(64);
+    std::iota(values.begin(), values.end(), float(indices[n]));
+    std::iota(labels.begin(), labels.end(), int32_t(indices[n]));
+    ResizeBilinear(std::span<const float>(values), extents, TensorFormat::kNHWC, window, 8, 8,
+                   std::span<float>(once));
+    ResizeBilinear(std::span<const float>(once), extents, TensorFormat::kNHWC, window, 8, 8,
+                   std::span<float>(expected));
+    ResizeNearest(std::span<const int32_t>(labels), extents, window, 8, 8,
+                  std::span<int32_t>(labels_once));
+    ResizeNearest(std::span<const int32_t>(labels_once), extents, window, 8, 8,
+                  std::span<int32_t>(expected_labels));
+    const float* const seen = x.data<float>() + n * 64;
+    EXPECT_EQ(std::vector<float>(seen, seen + 64), expected) << n;
+    const int32_t* const seen_labels = targets.data<int32_t>() + n * 64;
+    EXPECT_EQ(std::vector<int32_t>(seen_labels, seen_labels + 64), expected_labels) << n;
   }
 }
 
