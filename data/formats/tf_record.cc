@@ -41,7 +41,7 @@ std::string TfRecordBytes(std::string_view record) {
 
 absl::StatusOr<TfRecordReader> TfRecordReader::Open(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> file, FileSource(path));
-  DTNN_ASSIGN_OR_RETURN(file, Unpacked(std::move(file)));
+  DTNN_ASSIGN_OR_RETURN(file, WithContext(Unpacked(std::move(file)), path));
   return TfRecordReader(std::move(file), path);
 }
 
@@ -51,7 +51,7 @@ absl::StatusOr<bool> TfRecordReader::Next(std::vector<uint8_t>& record) {
   const auto damaged = [&](const char* what) { return DataLoss(Place(), ": ", what); };
   ++count_;
   std::array<uint8_t, kLengthBytes + kChecksumBytes> head;
-  DTNN_ASSIGN_OR_RETURN(size_t read, source_->Read(head));
+  DTNN_ASSIGN_OR_RETURN(size_t read, WithContext(source_->Read(head), Place()));
   if (read == 0) {
     if (source_->truncated()) return damaged("the file is truncated; is the download complete?");
     return false;
@@ -71,7 +71,7 @@ absl::StatusOr<bool> TfRecordReader::Next(std::vector<uint8_t>& record) {
   if (length > source_->bound())
     return damaged("the file ends inside it; is the download complete?");
   record.resize(length + kChecksumBytes);
-  DTNN_ASSIGN_OR_RETURN(read, source_->Read(record));
+  DTNN_ASSIGN_OR_RETURN(read, WithContext(source_->Read(record), Place()));
   if (read < record.size()) return damaged("the file ends inside it; is the download complete?");
   const uint64_t checksum = LittleEndian(std::span(record).subspan(length));
   record.resize(length);

@@ -16,6 +16,7 @@
 namespace dtnn {
 namespace {
 
+using ::testing::AllOf;
 using testing::Bytes;
 using ::testing::HasSubstr;
 using testing::ImageExampleBytes;
@@ -70,6 +71,27 @@ TEST(TfRecordTest, APackedFileThatIsCutBetweenRecordsIsTruncated) {
   ASSERT_TRUE(reader.Next(record).value());
   EXPECT_EQ(reader.Next(record).status().message(),
             folder + "/cut, record 2: the file is truncated; is the download complete?");
+}
+
+TEST(TfRecordTest, APackedFileThatIsDamagedIsNamed) {
+  const std::string folder = testing::NewFolder("tf_record");
+  const Bytes whole = testing::Gzip(Joined({{1, 2, 3}}));
+  // A kind of block that does not exist, and a wrong checksum of all.
+  for (const size_t at : {size_t(10), whole.size() - 8}) {
+    Bytes damaged = whole;
+    damaged[at] = uint8_t(~damaged[at] | 7);
+    const std::string path = testing::WriteFile(folder, "damaged", damaged);
+    absl::StatusOr<TfRecordReader> reader = TfRecordReader::Open(path);
+    absl::Status status = reader.status();
+    for (Bytes record; status.ok();) {
+      const absl::StatusOr<bool> more = reader->Next(record);
+      ASSERT_FALSE(more.ok() && !*more) << at;
+      status = more.status();
+    }
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr(path), HasSubstr("the gzip data is damaged")))
+        << at;
+  }
 }
 
 // From the format's definition: length 3 and its masked checksum.
