@@ -26,8 +26,8 @@ struct Counted {
   Confusion all, own;
 };
 
-// `samples`: of the validation.
-std::array<Counted, 2> CountWithTwoRanks(size_t samples) {
+// `samples`: of the validation. `own`: rank 0 has all of them, rank 1 none.
+std::array<Counted, 2> CountWithTwoRanks(size_t samples, bool own = false) {
   std::array<Counted, 2> counted;
   std::vector<int64_t> indices(samples);
   std::iota(indices.begin(), indices.end(), 0);
@@ -38,7 +38,11 @@ std::array<Counted, 2> CountWithTwoRanks(size_t samples) {
     setup.loading.rank = communicator.rank();
     setup.loading.ranks = 2;
     TrainingSession session(PatternMlp(), setup);
-    if (!indices.empty()) {
+    if (own) {
+      session.validation = *Loader::Create(
+          Patterns(60), Split::kTest, communicator.rank() == 0 ? indices : std::vector<int64_t>(),
+          {.batch = 5});
+    } else if (!indices.empty()) {
       session.validation =
           *Loader::Create(Patterns(60), Split::kTest, indices,
                           {.batch = 5, .rank = communicator.rank(), .ranks = communicator.size()});
@@ -61,6 +65,15 @@ TEST(ConfusionCounterTest, AllRanksHaveTheCountsOfAll) {
     EXPECT_EQ(zero.all.counts[i], zero.own.counts[i] + one.own.counts[i]) << i;
   }
   EXPECT_EQ(one.all.counts, zero.all.counts);
+}
+
+TEST(ConfusionCounterTest, ARankMayHaveNoSamplesOfAValidation) {
+  const auto [zero, one] = CountWithTwoRanks(12, /*own=*/true);
+  EXPECT_EQ(zero.own.samples(), 12);
+  EXPECT_EQ(one.own.samples(), 0);
+  EXPECT_EQ(zero.all.counts, zero.own.counts);
+  EXPECT_EQ(one.all.counts, zero.own.counts);
+  EXPECT_EQ(one.all.classes, 4);
 }
 
 TEST(ConfusionTest, LabelledPixelsAreCounted) {
