@@ -1,7 +1,7 @@
 // Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) as events that a run checks between two
-// steps, so that it can end cleanly. Of Ctrl-C and SIGTERM only the first is deferred: a second one
-// ends the process at once, as usual. SIGHUP is always deferred, because a terminal that is closed
-// may send it twice, from the shell and from the system.
+// steps, so that it can end cleanly. Of Ctrl-C and of SIGTERM only the first is deferred: a
+// second one of the same kind ends the process at once, as usual. SIGHUP is always deferred,
+// because a terminal that is closed may send it twice, from the shell and from the system.
 
 #ifndef DTNN_COMM_RANKS_JOB_INTERRUPT_H_
 #define DTNN_COMM_RANKS_JOB_INTERRUPT_H_

@@ -71,6 +71,13 @@ TEST(InterruptDeathTest, TheSecondSignalEndsTheProcess) {
   EXPECT_EXIT(twice(), ::testing::KilledBySignal(SIGINT), "");
 }
 
+TEST(InterruptTest, TheFirstOfEachKindIsDeferred) {
+  const Interrupt interrupt;
+  std::raise(SIGINT);
+  std::raise(SIGTERM);
+  EXPECT_EQ(interrupt.signal(), SIGTERM);
+}
+
 TEST(InterruptTest, AClosedTerminalMayTellItTwice) {
   const Interrupt interrupt;
   std::raise(SIGHUP);
