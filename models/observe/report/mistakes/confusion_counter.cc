@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <vector>
 
 #include "comm/gather_values.h"
@@ -29,15 +28,14 @@ absl::Status ConfusionCounter::OnBatchEnd(const Pass& pass) {
 absl::Status ConfusionCounter::OnEpochEnd(const Pass&, const Pass* validation) {
   if (communicator_ == nullptr || validation == nullptr) return absl::OkStatus();
   // A rank with data of its own may have no samples of a validation, and does not know its classes.
-  const int64_t mine = confusion_.pixels ? -confusion_.classes : confusion_.classes;
-  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues(*communicator_, mine));
-  const auto known = std::ranges::find_if(all, [](int64_t classes) { return classes != 0; });
-  if (known == all.end()) return absl::OkStatus();
-  if (mine == 0) {
-    const int64_t classes = std::abs(*known);
-    confusion_ = {.pixels = *known < 0, .classes = classes};
-    confusion_.counts.assign(size_t(classes * classes), 0);
+  const int64_t mine[] = {confusion_.classes, confusion_.pixels};
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
+                        GatherValues<int64_t>(*communicator_, mine));
+  for (size_t rank = 0; rank < all.size() / 2 && confusion_.classes == 0; ++rank) {
+    confusion_ = {.pixels = all[2 * rank + 1] != 0, .classes = all[2 * rank]};
+    confusion_.counts.assign(size_t(confusion_.classes * confusion_.classes), 0);
   }
+  if (confusion_.classes == 0) return absl::OkStatus();
   const int64_t size = int64_t(confusion_.counts.size());
   // Doubles, which all transports add up; counts are far from where these are not exact.
   DTNN_ASSIGN_OR_RETURN(const Tensor sums, Tensor::Zeros(DType::kFloat64, Shape{size}));
