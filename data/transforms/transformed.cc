@@ -46,11 +46,15 @@ class Transformed : public Dataset {
   absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
     DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
-    DTNN_ASSIGN_OR_RETURN(const Tensor source, Scratch(x.dtype(), format));
+    // One sample and its labels, as `dataset_` gives them.
+    DTNN_ASSIGN_OR_RETURN(const Tensor source,
+                          Tensor::Allocate(Device::Cpu(), x.dtype(),
+                                           SampleShape(dataset_->sample(), format).Prepend(1)));
     const bool pixels = target_kind() == TargetKind::kPixels;
-    Tensor labels;  // of one sample
+    Tensor labels;
     if (pixels) {
-      DTNN_ASSIGN_OR_RETURN(labels, Labels());
+      DTNN_ASSIGN_OR_RETURN(
+          labels, Tensor::Allocate(Device::Cpu(), DType::kInt32, TargetShape(*dataset_, 1)));
     }
     const size_t from = size_t(source.num_elements());
     const size_t to = size_t(SampleShape(sample_, format).NumElements());
@@ -76,17 +80,6 @@ class Transformed : public Dataset {
     ResizeNearest(std::span<const int32_t>(labels.data<int32_t>(), size_t(labels.num_elements())),
                   from, window_, sample_.height, sample_.width,
                   std::span<int32_t>(targets.data<int32_t>() + size_t(row) * to, to));
-  }
-
-  // Room for the labels of one sample as `dataset_` gives them.
-  absl::StatusOr<Tensor> Labels() const {
-    return Tensor::Allocate(Device::Cpu(), DType::kInt32, TargetShape(*dataset_, 1));
-  }
-
-  // Room for one sample as `dataset_` gives it.
-  absl::StatusOr<Tensor> Scratch(DType dtype, TensorFormat format) const {
-    return Tensor::Allocate(Device::Cpu(), dtype,
-                            SampleShape(dataset_->sample(), format).Prepend(1));
   }
 
   const std::shared_ptr<const Dataset> dataset_;
