@@ -30,6 +30,11 @@ absl::StatusOr<ImagenetShard> ImagenetShard::Create(int64_t expected_images) {
   return shard;
 }
 
+absl::StatusOr<int64_t> ImagenetShard::RoomBeyond(int64_t images) {
+  if (images < kMaxImages) return std::min(2 * images, kMaxImages);
+  return ResourceExhausted("a file of more than ", kMaxImages, " images is not supported");
+}
+
 absl::Status ImagenetShard::MakeRoom(int64_t images) {
   DTNN_ASSIGN_OR_RETURN(auto more, Buffer::Allocate(Device::Cpu(), size_t(images * kImageBytes)));
   if (size() > 0) std::memcpy(more->data(), images_->data(), size_t(size() * kImageBytes));
@@ -43,10 +48,10 @@ absl::Status ImagenetShard::Add(std::span<const uint8_t> encoded, int64_t label,
     return InvalidArgument(name, ": its class is ", label, ", expected 1 to ", kImagenetClasses);
   }
   const int64_t capacity = int64_t(images_->size()) / kImageBytes;
-  if (capacity == kMaxImages && size() == capacity) {
-    return ResourceExhausted("a file of more than ", kMaxImages, " images is not supported");
+  if (size() == capacity) {
+    DTNN_ASSIGN_OR_RETURN(const int64_t more, RoomBeyond(capacity));
+    DTNN_RETURN_IF_ERROR(MakeRoom(more));
   }
-  if (size() == capacity) DTNN_RETURN_IF_ERROR(MakeRoom(std::min(2 * capacity, kMaxImages)));
   const ImageOptions options = {.shortest_side = ShortestSide(kImagenetShardGeometry, kSide)};
   DTNN_ASSIGN_OR_RETURN(const Image image, DecodeImage(encoded, name, options));
   std::vector<uint8_t> pixels(kImageBytes);

@@ -23,8 +23,10 @@ namespace dtnn {
 // 155 kB of memory per image.
 class ImagenetShard {
  public:
-  // Room for this many images at first; it grows by doubling.
+  // Room for this many images at first; it grows by doubling, to 100000.
   static absl::StatusOr<ImagenetShard> Create(int64_t expected_images = 1251);
+  // The room after one for so many images. ResourceExhausted where that is the largest.
+  static absl::StatusOr<int64_t> RoomBeyond(int64_t images);
 
   // Decodes a JPEG or PNG file. `label`: 1 to 1000. Errors begin with `name`.
   absl::Status Add(std::span<const uint8_t> encoded, int64_t label, std::string_view name);

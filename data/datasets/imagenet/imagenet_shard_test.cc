@@ -67,6 +67,13 @@ TEST(ImagenetShardTest, WrongImagesAndLabelsAreNamed) {
   EXPECT_EQ(shard.size(), 0);
 }
 
+TEST(ImagenetShardTest, GrowsToTheMostImagesOfAFile) {
+  EXPECT_EQ(ImagenetShard::RoomBeyond(1251).value(), 2502);
+  EXPECT_EQ(ImagenetShard::RoomBeyond(80064).value(), 100000);
+  EXPECT_EQ(ImagenetShard::RoomBeyond(100000).status().message(),
+            "a file of more than 100000 images is not supported");
+}
+
 TEST(ImagenetShardTest, OtherFilesAreNotTakenForOne) {
   const std::string folder = testing::NewFolder("imagenet_shard");
   const std::string path = folder + "/a.npz";
