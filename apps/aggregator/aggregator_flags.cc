@@ -138,9 +138,8 @@ std::vector<OptionSpec> OptionsOf(AggregatorFlags& flags) {
        .field = &flags.max_connections},
       {.name = "receive-memory",
        .type = kInt,
-       .help = "memory for updates without encryption on their way, at least two; other clients "
-               "wait until these are complete and added. Robust means need all updates, whatever "
-               "this says",
+       .help = "memory for updates on their way, at least two; other clients wait until these are "
+               "complete and added. Robust means need all updates, whatever this says",
        .unit = "MiB",
        .range = kMebibytes,
        .field = &flags.receive_memory},

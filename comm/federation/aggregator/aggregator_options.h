@@ -43,7 +43,7 @@ struct AggregatorOptions {
   // Connections at a time, of clients and of those that have not said who they are. Fewer where
   // the system allows fewer open files.
   int max_connections = 16384;
-  // Bytes of plain updates that are received at a time, but always two of them: other clients wait
+  // Bytes of updates that are received at a time, but always two of them: other clients wait
   // until one is complete, and added.
   uint64_t receive_bytes = uint64_t{1} << 30;
   std::chrono::milliseconds deadline{};

@@ -78,12 +78,13 @@ class AttemptTest : public ::testing::Test {
                           .participants = clients,
                           .chunks = protector_->chunks(protector_->sum_values(values))};
     for (int i = 0; i < clients; ++i) {
-      clients_.push_back(Must(MakeClientProtocol(*protector_, sum, i, std::nullopt)));
+      clients_.push_back(Must(MakeClientProtocol(*protector_, sum, i, key_)));
     }
     attempt_ = Must(
         Attempt::Create({.number = kNumber,
                          .quorum = quorum,
                          .deadline = deadline_,
+                         .robust = robust_,
                          .receive_bytes = receive_bytes_},
                         *protector_, job_, values, {}, std::move(asked),
                         [this](int position, FrameKind kind, uint32_t index, SharedBytes body) {
@@ -142,7 +143,8 @@ class AttemptTest : public ::testing::Test {
                                                         Must(codec::ServerTagKey(job_)));
     const size_t most = protector_->chunk_values();
     const size_t all = protector_->sum_values(values_);
-    std::vector<float> numbers(values_, NumberOf(position));
+    std::vector<float> numbers =
+        numbers_ ? numbers_(position) : std::vector<float>(values_, NumberOf(position));
     if (all > values_) {
       const std::vector<float> hidden = HideMetrics(report.metrics);
       numbers.insert(numbers.end(), hidden.begin(), hidden.end());
@@ -150,7 +152,9 @@ class AttemptTest : public ::testing::Test {
     for (size_t at = 0; at < all; at += most) {
       const auto values = std::span(numbers).subspan(at, std::min(most, all - at));
       const auto chunk = uint32_t(at / most);
-      Send(position, FrameKind::kUpdate, chunk, Must(client->Encode({kNumber, chunk}, values)));
+      Bytes message = Must(client->Encode({kNumber, chunk}, values));
+      if (damage_) damage_(chunk, message);
+      Send(position, FrameKind::kUpdate, chunk, std::move(message));
     }
     updates_[position] = std::move(client);
     Send(position, FrameKind::kReport, 0, ToBytes(report));
@@ -199,7 +203,11 @@ class AttemptTest : public ::testing::Test {
   };
 
   size_t values_ = 0;
-  double factor_ = 1;  // of every client
+  double factor_ = 1;                                           // of every client
+  std::function<std::vector<float>(int position)> numbers_;     // in place of NumberOf
+  std::function<void(uint32_t chunk, Bytes& message)> damage_;  // of an update
+  std::optional<Secret> key_;                                   // that clients share
+  RobustOptions robust_;
   uint64_t receive_bytes_ = uint64_t{1} << 30;
   std::chrono::seconds deadline_{40};
   int mask_neighbours_ = 0;

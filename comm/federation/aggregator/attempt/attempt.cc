@@ -18,20 +18,31 @@ absl::StatusOr<std::unique_ptr<Attempt>> Attempt::Create(const AttemptOptions& o
                                                          const Secret& job, size_t values,
                                                          std::span<const float> parameters,
                                                          std::vector<Asked> asked, Send send) {
-  std::unique_ptr<Attempt> attempt(
-      new Attempt(options, protector, values, parameters, std::move(asked), std::move(send)));
-  DTNN_ASSIGN_OR_RETURN(attempt->protocol_,
+  const size_t sum_values = protector.sum_values(values);
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ServerProtocol> protocol,
                         MakeServerProtocol(protector, {.attempt = options.number,
                                                        .nonce = options.nonce,
-                                                       .participants = int(attempt->asked_.size()),
-                                                       .chunks = attempt->chunks()}));
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<codec::ServerCodec> codec, attempt->protocol_->MakeCodec());
-  attempt->codec_ = std::make_unique<codec::UpdateServer>(std::move(codec), job);
+                                                       .participants = int(asked.size()),
+                                                       .chunks = protector.chunks(sum_values)}));
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<codec::ServerCodec> codec, protocol->MakeCodec());
+  const size_t most_message = MostMessageBytes(codec->description());
+  // Ciphertexts have their full size, whatever is in them.
+  const size_t update_bytes = protector.context() == nullptr
+                                  ? sum_values * sizeof(float)
+                                  : protector.chunks(sum_values) * most_message;
+  std::unique_ptr<Attempt> attempt(
+      new Attempt(options, protector, values, std::move(asked), std::move(send),
+                  ReceivePlaces::Count(options.receive_bytes, update_bytes)));
+  attempt->most_message_ = most_message;
+  attempt->asks_ = codec->asks();
+  attempt->protocol_ = std::move(protocol);
+  attempt->sum_ = std::make_unique<AttemptSum>(
+      SumOptions{.attempt = options.number,
+                 .max_update_norm = options.max_update_norm,
+                 .robust = options.robust,
+                 .parameters = parameters},
+      protector, sum_values, std::make_unique<codec::UpdateServer>(std::move(codec), job));
   return attempt;
-}
-
-std::span<float> Attempt::ChunkOf(std::vector<float>& values, size_t chunk) const {
-  return std::span(values).subspan(chunk * protector_->chunk_values(), shape().size(chunk));
 }
 
 bool Attempt::Waits(int position) const {
@@ -100,8 +111,7 @@ void Attempt::Advance(Clock::time_point now) {
 // The attempt may live longer, until its slow clients have answered, without what it held.
 void Attempt::Release() {
   for (Place& place : places_) Empty(place);
-  sums_.clear();
-  plain_.reset();
+  sum_.reset();
 }
 
 // Those that keep others waiting for too long.
@@ -142,7 +152,7 @@ absl::Status Attempt::Step(Clock::time_point now, bool late) {
     case Phase::kReplies:
       return WithNames(EndReplies(now), asked_);
     case Phase::kAnswers:
-      DTNN_RETURN_IF_ERROR(WithNames(ReadSums(), asked_));
+      DTNN_RETURN_IF_ERROR(WithNames(ReadMean(), asked_));
       phase_ = Phase::kDone;
       break;
     case Phase::kDone:

@@ -9,10 +9,11 @@
 // An attempt ends with a sum of at least `quorum` updates, or fails. A client that sends something
 // wrong, or is lost, is left out, with the reason. An update counts when all of it is there.
 //
-// Plain updates are added as they become complete (../plain_sum.h), so what is held is the sum, and
-// the updates that are on their way: of `receive_bytes` together, but always two
-// (receive_places.h). Robust means, and protected updates, which a client may still take out of the
-// sum, are held until the end.
+// Updates are added as they become complete (attempt_sum.h), so what is held is the sum, and the
+// updates that are on their way: of `receive_bytes` together, but always two (receive_places.h).
+// What is in the sum stays there: a client that is lost or breaks the rules after its update was
+// added is named, and counts; where nothing of it may count, or all are needed, the attempt fails.
+// Robust means hold all updates until the end.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_ATTEMPT_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_ATTEMPT_H_
@@ -31,11 +32,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/asked.h"
-#include "comm/federation/aggregator/attempt/read_update.h"
+#include "comm/federation/aggregator/attempt/attempt_sum.h"
 #include "comm/federation/aggregator/attempt/receive_places.h"
 #include "comm/federation/aggregator/inquiry.h"
 #include "comm/federation/aggregator/observer/federation_observer.h"
-#include "comm/federation/aggregator/sums/plain_sum.h"
 #include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/frame.h"
@@ -43,7 +43,7 @@
 #include "comm/federation/protection.h"
 #include "comm/federation/protocol.h"
 #include "comm/model_sync.h"
-#include "comm/secrets/sums/authenticated.h"
+#include "comm/secrets/sums/codec.h"
 
 namespace dtnn::federation {
 
@@ -123,37 +123,27 @@ class Attempt : public Inquiry {
     bool reported = false;  // or declined
     bool gone = false;
     std::vector<Bytes> chunks;  // of the update
-    std::vector<float> values;  // of a plain update of a robust mean, when it was accepted
     uint32_t answers = 0;
     ReceivePlaces::Holder receiving = {};
   };
 
   Attempt(const AttemptOptions& options, const Protector& protector, size_t values,
-          std::span<const float> parameters, std::vector<Asked> asked, Send send)
+          std::vector<Asked> asked, Send send, uint64_t places)
       : options_(options),
         protector_(&protector),
         values_(values),
-        sum_values_(protector.sum_values(values)),
-        parameters_(parameters),
         send_(std::move(send)),
         asked_(std::move(asked)),
         places_(asked_.size()),
         confirmed_(!options.awaits_confirm),
-        receive_places_(ReceivePlaces::Count(options.receive_bytes, values)) {}
+        receive_places_(places) {}
 
-  UpdateShape shape() const {
-    return {.values = sum_values_, .chunk_values = protector_->chunk_values()};
-  }
-  size_t chunks() const { return shape().chunks(); }
-  std::span<float> ChunkOf(std::vector<float>& values, size_t chunk) const;
-  ChunkId IdOf(size_t chunk) const { return {options_.number, uint32_t(chunk)}; }
+  size_t chunks() const { return protector_->chunks(protector_->sum_values(values_)); }
   bool Waits(int position) const;  // for what it has not sent yet
   static void Count(Place& place, FrameKind kind);
   void Empty(Place& place);
   void Release();
-  bool AddsAtOnce() const {
-    return federation::AddsAtOnce(protector_->protection(), options_.robust);
-  }
+  bool IsInSum(int position) const;
   void DropSlow();
   absl::Status TakeFrame(int position, Frame& frame);
   absl::Status TakeReport(int position, std::span<const uint8_t> body);
@@ -164,7 +154,7 @@ class Attempt : public Inquiry {
   absl::Status FinishReplies();
   void DoubtAll();
   void LeaveOutSilent();
-  absl::Status Inspect(int position);
+  absl::Status AddUpdate(int position);
   void SendNote(int position, const SharedBytes& note);
   void LeaveOut(int position, const std::string& why);
   void Enter(Phase phase, Clock::time_point now, std::chrono::milliseconds time);
@@ -172,31 +162,29 @@ class Attempt : public Inquiry {
   absl::Status EndSetUp(Clock::time_point now);
   absl::Status EndUpdates(Clock::time_point now);
   absl::Status AddUp(Clock::time_point now);
-  void AverageOfPlain();
-  absl::Status ReadSums();
+  absl::Status ReadMean();
   void TakeBits();
   void TakeMetrics();
 
   const AttemptOptions options_;
   const Protector* protector_;
-  const size_t values_, sum_values_;  // of a model, and of what is summed
-  const std::span<const float> parameters_;
+  const size_t values_;  // of a model
   const Send send_;
   std::vector<Asked> asked_;
   std::vector<Place> places_;
   std::unique_ptr<ServerProtocol> protocol_;
-  std::unique_ptr<codec::UpdateServer> codec_;
+  std::unique_ptr<AttemptSum> sum_;  // until it is over
+  size_t most_message_ = 0;
+  bool asks_ = false;  // clients help to decrypt
   Phase phase_ = Phase::kSetUp;
   bool begun_ = false;
   bool complete_ = false, confirmed_ = false;
   int note_ = 0;  // whose replies are awaited
   Clock::time_point now_{};
   ReceivePlaces receive_places_;
-  std::optional<PlainSum> plain_;
   std::set<int> survivors_;
   bool opened_ = false;
   std::map<int, std::set<int>> accusers_;  // of a position
-  std::vector<codec::UpdateSum> sums_;
   Clock::time_point until_{};
   absl::Status failure_;
   std::vector<float> average_;

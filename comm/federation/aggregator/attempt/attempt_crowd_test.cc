@@ -135,14 +135,39 @@ TEST_F(CrowdedAttemptTest, AtTheDeadlineAllMaySendWhatIsDropped) {
   EXPECT_NE(MaySend(3, 0), Channel::kLater);
 }
 
-// All updates of these are needed at the end.
-TEST_F(AttemptTest, NobodyWaitsWhereUpdatesAreHeld) {
-  receive_bytes_ = 1;
-  Begin(Protection::kMasked, 4, 2);
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_NE(attempt_->Allowed(i, {.kind = FrameKind::kUpdate, .attempt = kNumber}),
-              Channel::kLater);
+// Masks change no size.
+TEST_F(CrowdedAttemptTest, ClientsOfMaskedSumsWaitToo) {
+  Begin(Protection::kMasked, 4, 2, kMany);
+  ASSERT_NE(MaySend(0, 0), Channel::kLater);
+  ASSERT_NE(MaySend(1, 0), Channel::kLater);
+  EXPECT_EQ(MaySend(2, 0), Channel::kLater);
+  SendUpdate(0);
+  EXPECT_EQ(asked(0).state, Asked::State::kAccepted);
+  SendUpdate(2);
+  SendUpdate(1);
+  SendUpdate(3);
+  Deliver();
+  ExpectMeanOf({0, 1, 2, 3});
+}
+
+// They are larger than the numbers in them.
+TEST_F(CrowdedAttemptTest, PlacesOfCiphertextsAreThoseOfTheirBytes) {
+  receive_bytes_ = 3 * kMany * sizeof(float);
+  key_ = Must(RandomSecret());
+  for (const Protection protection : {Protection::kNone, Protection::kSharedKey}) {
+    Begin(protection, 4, 2, kMany);
+    EXPECT_NE(MaySend(0, 0), Channel::kLater);
+    EXPECT_NE(MaySend(1, 0), Channel::kLater);
+    EXPECT_EQ(MaySend(2, 0) == Channel::kLater, protection == Protection::kSharedKey);
+    EXPECT_EQ(MaySend(3, 0), Channel::kLater);
   }
+}
+
+// Robust means need all updates at the end.
+TEST_F(CrowdedAttemptTest, NobodyWaitsWhereUpdatesAreHeld) {
+  robust_ = {.kind = RobustKind::kMedian};
+  Begin(Protection::kNone, 4, 2, kMany);
+  for (int i = 0; i < 4; ++i) EXPECT_NE(MaySend(i, 0), Channel::kLater);
 }
 
 }  // namespace

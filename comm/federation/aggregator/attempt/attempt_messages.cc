@@ -5,9 +5,7 @@
 
 #include "comm/federation/aggregator/attempt/attempt.h"
 #include "comm/federation/aggregator/attempt_numbers.h"
-#include "comm/federation/aggregator/sums/plain_sum.h"
 #include "comm/federation/factors.h"
-#include "comm/federation/privacy.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -33,32 +31,35 @@ std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) 
       return kMostReply;
     case FrameKind::kUpdate:
       if (place.reported || header.index != place.chunks.size() || header.index >= chunks()) break;
-      if (AddsAtOnce() && asked_[size_t(position)].state == State::kWaiting && !over() &&
+      if (!options_.robust.on() && asked_[size_t(position)].state == State::kWaiting && !over() &&
           !receive_places_.Take(place.receiving, now_)) {
         return Channel::kLater;
       }
-      return MostMessageBytes(codec_->description());
+      return most_message_;
     case FrameKind::kReport:
     case FrameKind::kDecline:
       if (place.reported) break;
       return kMostReport;
     case FrameKind::kAnswer:
-      if (!codec_->asks() || header.index != place.answers || place.answers >= chunks()) break;
-      return MostMessageBytes(codec_->description());
+      if (!asks_ || header.index != place.answers || place.answers >= chunks()) break;
+      return most_message_;
     default:
       break;
   }
   return std::nullopt;
 }
 
+// What is in a sum cannot be taken out of it. Threshold keys need all until the end.
+bool Attempt::IsInSum(int position) const {
+  if (options_.robust.on()) return survivors_.contains(position);
+  return asked_[size_t(position)].state == State::kAccepted && (over() || !protocol_->needs_all());
+}
+
 void Attempt::LeaveOut(int position, const std::string& why) {
   Asked& asked = asked_[size_t(position)];
   if (asked.state == State::kLeftOut) return;
   asked.why = why;
-  // What is in a sum cannot be taken out of it; threshold keys need all until the end.
-  const bool added = (AddsAtOnce() && asked.state == State::kAccepted) ||
-                     (survivors_.contains(position) && (over() || !protocol_->needs_all()));
-  if (added) return;
+  if (IsInSum(position)) return;
   asked.state = State::kLeftOut;
   Empty(places_[size_t(position)]);
 }
@@ -66,7 +67,6 @@ void Attempt::LeaveOut(int position, const std::string& why) {
 // But for how many chunks there were.
 void Attempt::Empty(Place& place) {
   for (Bytes& chunk : place.chunks) Free(chunk);
-  Free(place.values);
   receive_places_.Release(place.receiving);
 }
 
@@ -140,7 +140,7 @@ absl::Status Attempt::TakeFrame(int position, Frame& frame) {
       ++place.answers;
       if (asked.state == State::kLeftOut) return absl::OkStatus();
       if (phase_ != Phase::kAnswers) return FailedPrecondition("answers what nobody has asked");
-      return sums_[index].AddAnswer(position, frame.body);
+      return sum_->AddAnswer(index, position, frame.body);
     default:
       return absl::OkStatus();
   }
@@ -172,7 +172,7 @@ absl::Status Attempt::TakeReport(int position, std::span<const uint8_t> body) {
   Asked& asked = asked_[size_t(position)];
   DTNN_ASSIGN_OR_RETURN(asked.report, ReportFromBytes(body));
   DTNN_RETURN_IF_ERROR(FitFactor(asked));
-  DTNN_RETURN_IF_ERROR(Inspect(position));
+  DTNN_RETURN_IF_ERROR(AddUpdate(position));
   asked.state = State::kAccepted;
   return absl::OkStatus();
 }
@@ -201,28 +201,13 @@ absl::Status Attempt::FitFactor(Asked& asked) const {
   return absl::OkStatus();
 }
 
-// Whether the update can be added: of plain ones every number, of others their form.
-absl::Status Attempt::Inspect(int position) {
+absl::Status Attempt::AddUpdate(int position) {
   if (phase_ != Phase::kUpdates) {
     return FailedPrecondition("reports before it could have trained");
   }
   Place& place = places_[size_t(position)];
-  const bool plain = protector_->protection() == Protection::kNone;
-  std::vector<float> values(plain ? sum_values_ : 0);
   DTNN_RETURN_IF_ERROR(
-      ReadUpdate(*codec_, options_.number, position, shape(), place.chunks, values));
-  if (!plain) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(
-      CheckUpdate(values, asked_[size_t(position)].factor, parameters_, options_.max_update_norm));
-  if (protector_->privacy().adapts()) {
-    DTNN_RETURN_IF_ERROR(CheckNumberOfBit(protector_->privacy(), values.back()));
-  }
-  if (!AddsAtOnce()) {
-    place.values = std::move(values);
-    return absl::OkStatus();
-  }
-  if (!plain_) plain_.emplace(sum_values_);
-  plain_->Add(values);
+      sum_->Add(position, asked_[size_t(position)].factor, std::exchange(place.chunks, {})));
   Empty(place);
   return absl::OkStatus();
 }

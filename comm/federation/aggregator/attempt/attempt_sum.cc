@@ -1,110 +1,100 @@
-// The sum of the updates of an attempt.
+#include "comm/federation/aggregator/attempt/attempt_sum.h"
 
-#include <algorithm>
-#include <memory>
 #include <utility>
 
-#include "comm/federation/aggregator/attempt/attempt.h"
 #include "comm/federation/aggregator/attempt_numbers.h"
-#include "comm/federation/aggregator/sums/plain_sum.h"
-#include "comm/federation/hidden_metrics.h"
 #include "comm/federation/privacy.h"
+#include "tensor/errors.h"
 
 namespace dtnn::federation {
 
-void Attempt::AverageOfPlain() {
-  if (options_.robust.on()) {
-    std::vector<WeightedUpdate> updates;
-    for (const int position : survivors_) {
-      updates.push_back(
-          {.values = places_[size_t(position)].values, .factor = asked_[size_t(position)].factor});
-    }
-    average_ = RobustMean(options_.robust, updates, parameters_);
-    return;
-  }
-  average_ = plain_->Mean(divisor());
-  TakeBits();
+AttemptSum::AttemptSum(const SumOptions& options, const Protector& protector, size_t values,
+                       std::unique_ptr<codec::UpdateServer> codec)
+    : options_(options),
+      protector_(protector),
+      shape_{.values = values, .chunk_values = protector.chunk_values()},
+      codec_(std::move(codec)) {}
+
+absl::Status AttemptSum::Add(int position, double factor, std::vector<Bytes> chunks) {
+  if (protector_.protection() == Protection::kNone) return AddPlain(position, factor, chunks);
+  return AddProtected(position, chunks);
 }
 
-// All updates are there, and nothing hides their sum but encryption.
-absl::Status Attempt::AddUp(Clock::time_point now) {
-  phase_ = Phase::kDone;
-  if (protector_->protection() == Protection::kNone) {
-    AverageOfPlain();
+absl::Status AttemptSum::AddPlain(int position, double factor, std::vector<Bytes>& chunks) {
+  std::vector<float> values(shape_.values);
+  DTNN_RETURN_IF_ERROR(ReadUpdate(*codec_, options_.attempt, position, shape_, chunks, values));
+  DTNN_RETURN_IF_ERROR(CheckUpdate(values, factor, options_.parameters, options_.max_update_norm));
+  if (protector_.privacy().adapts()) {
+    DTNN_RETURN_IF_ERROR(CheckNumberOfBit(protector_.privacy(), values.back()));
+  }
+  if (options_.robust.on()) {
+    kept_[position] = std::move(values);
     return absl::OkStatus();
   }
-  for (size_t chunk = 0; chunk < chunks(); ++chunk) {
-    DTNN_ASSIGN_OR_RETURN(codec::UpdateSum sum, codec_->NewSum(IdOf(chunk), shape().size(chunk)));
-    for (const int position : survivors_) {
-      Bytes& message = places_[size_t(position)].chunks[chunk];
-      DTNN_RETURN_IF_ERROR(sum.Add(position, message));
-      Free(message);
-    }
-    sums_.push_back(std::move(sum));
-  }
-  if (codec_->asks()) {
-    opened_ = true;
-    for (size_t chunk = 0; chunk < chunks(); ++chunk) {
-      DTNN_ASSIGN_OR_RETURN(Bytes question, sums_[chunk].Question());
-      const SharedBytes body = std::make_shared<const Bytes>(std::move(question));
-      for (int position = 0; position < int(asked_.size()); ++position) {
-        send_(position, FrameKind::kQuestion, uint32_t(chunk), body);
-      }
-    }
-    Enter(Phase::kAnswers, now, options_.deadline);
-    return absl::OkStatus();
-  }
-  if (protector_->readable()) return ReadSums();
-  for (codec::UpdateSum& sum : sums_) {
-    DTNN_ASSIGN_OR_RETURN(Bytes result, sum.Result());
-    encrypted_.push_back(std::move(result));
-  }
+  if (!plain_) plain_.emplace(shape_.values);
+  plain_->Add(values);
   return absl::OkStatus();
 }
 
-// The last number of the mean, where the clip adapts.
-void Attempt::TakeBits() {
-  if (!protector_->privacy().adapts()) return;
-  below_ = ShareBelow(protector_->privacy(), average_[values_]);
-  average_.resize(values_);
+// All chunks are checked before any is added.
+absl::Status AttemptSum::AddProtected(int position, std::vector<Bytes>& chunks) {
+  DTNN_RETURN_IF_ERROR(ReadUpdate(*codec_, options_.attempt, position, shape_, chunks, {}));
+  for (size_t chunk = sums_.size(); chunk < shape_.chunks(); ++chunk) {
+    DTNN_ASSIGN_OR_RETURN(codec::UpdateSum sum,
+                          codec_->NewSum({options_.attempt, uint32_t(chunk)}, shape_.size(chunk)));
+    sums_.push_back(std::move(sum));
+  }
+  const absl::Status added = ForEachChunk(shape_, [&](size_t chunk) {
+    const absl::Status status = sums_[chunk].Add(position, chunks[chunk]);
+    Free(chunks[chunk]);
+    return status;
+  });
+  broken_.Update(added);
+  return added;
 }
 
-// From the last numbers of the mean.
-void Attempt::TakeMetrics() {
-  std::vector<const Metrics*> names;
-  for (const int position : survivors_) {
-    names.push_back(&asked_[size_t(position)].report.metrics);
+absl::StatusOr<std::vector<float>> AttemptSum::Mean(const std::map<int, double>& factors) {
+  double divisor = 0;
+  std::vector<WeightedUpdate> updates;
+  for (const auto& [position, factor] : factors) {
+    divisor += factor;
+    if (options_.robust.on()) updates.push_back({.values = kept_.at(position), .factor = factor});
   }
-  metrics_ = MetricsOfSum(names, std::span(average_).subspan(values_));
-  for (Asked& asked : asked_) asked.report.metrics.clear();
-  average_.resize(values_);
-}
-
-absl::Status Attempt::ReadSums() {
-  average_.resize(sum_values_);
-  for (size_t chunk = 0; chunk < chunks(); ++chunk) {
-    const absl::Status read = sums_[chunk].Read(ChunkOf(average_, chunk));
-    if (!read.ok()) DoubtAll();
-    DTNN_RETURN_IF_ERROR(read);
-  }
-  const double divisor = this->divisor();
-  for (float& x : average_) x = float(x / divisor);
-  const bool good = AreNumbersOfNetworks(average_, 1);
-  TakeBits();
-  TakeMetrics();
-  if (good) return absl::OkStatus();
+  if (options_.robust.on()) return RobustMean(options_.robust, updates, options_.parameters);
+  if (protector_.protection() == Protection::kNone) return plain_->Mean(divisor);
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> mean, ReadSums());
+  for (float& x : mean) x = float(x / divisor);
+  if (AreNumbersOfNetworks(mean, 1)) return mean;
   return absl::DataLossError("the mean is not that of a network");
 }
 
-void Attempt::Forget() {
-  Free(average_);
-  Free(encrypted_);
+absl::StatusOr<std::vector<float>> AttemptSum::ReadSums() {
+  DTNN_RETURN_IF_ERROR(broken_);
+  std::vector<float> sum(shape_.values);
+  DTNN_RETURN_IF_ERROR(ForEachChunk(shape_, [&](size_t chunk) {
+    return sums_[chunk].Read(
+        std::span(sum).subspan(chunk * shape_.chunk_values, shape_.size(chunk)));
+  }));
+  return sum;
 }
 
-double Attempt::divisor() const {
-  double sum = 0;
-  for (const int position : survivors_) sum += asked_[size_t(position)].factor;
-  return sum;
+absl::StatusOr<std::vector<Bytes>> AttemptSum::Encrypted() {
+  DTNN_RETURN_IF_ERROR(broken_);
+  std::vector<Bytes> encrypted(shape_.chunks());
+  DTNN_RETURN_IF_ERROR(ForEachChunk(shape_, [&](size_t chunk) -> absl::Status {
+    DTNN_ASSIGN_OR_RETURN(encrypted[chunk], sums_[chunk].Result());
+    return absl::OkStatus();
+  }));
+  return encrypted;
+}
+
+absl::StatusOr<Bytes> AttemptSum::Question(size_t chunk) {
+  DTNN_RETURN_IF_ERROR(broken_);
+  return sums_[chunk].Question();
+}
+
+absl::Status AttemptSum::AddAnswer(size_t chunk, int position, std::span<const uint8_t> answer) {
+  return sums_[chunk].AddAnswer(position, answer);
 }
 
 }  // namespace dtnn::federation

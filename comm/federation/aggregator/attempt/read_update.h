@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "comm/federation/frame.h"
 #include "comm/secrets/sums/authenticated.h"
@@ -22,9 +23,13 @@ struct UpdateShape {
   size_t size(size_t chunk) const { return std::min(chunk_values, values - chunk * chunk_values); }
 };
 
+// Calls body for every chunk, on all threads (tensor/threads/parallel_for.h). The error of the
+// first chunk that has one.
+absl::Status ForEachChunk(const UpdateShape& shape, absl::FunctionRef<absl::Status(size_t)> body);
+
 // Checks the form of the update that a client at this position has sent in this attempt, and its
 // tags. With `values`, as many as the shape has, also reads the numbers of a plain one, and frees
-// its chunks; on all threads (tensor/threads/parallel_for.h). DataLoss for one that is not whole.
+// its chunks. DataLoss for one that is not whole.
 absl::Status ReadUpdate(codec::UpdateServer& codec, uint64_t attempt, int position,
                         const UpdateShape& shape, std::span<Bytes> chunks, std::span<float> values);
 

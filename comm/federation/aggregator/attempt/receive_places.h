@@ -1,4 +1,4 @@
-// The places for plain updates on their way: of so many together. Other clients have to wait before
+// The places for updates on their way: of so many together. Other clients have to wait before
 // they may send, and get places in the order in which they began to wait. While some do, one that
 // sends gets a quarter of the deadline, and loses its place, with its update, when nothing of it
 // has come for 30 seconds.
@@ -29,9 +29,9 @@ class ReceivePlaces {
     Clock::time_point from{}, heard{};  // since when, and when bytes of it came
   };
 
-  // Updates of so many numbers in so many bytes, but always two.
-  static uint64_t Count(uint64_t bytes, size_t values) {
-    return std::max<uint64_t>(2, bytes / (values * sizeof(float)));
+  // Updates of this size in so many bytes, but always two.
+  static uint64_t Count(uint64_t bytes, size_t update_bytes) {
+    return std::max<uint64_t>(2, bytes / update_bytes);
   }
 
   explicit ReceivePlaces(uint64_t count) : count_(count) {}

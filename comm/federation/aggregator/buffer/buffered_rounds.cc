@@ -16,7 +16,8 @@ BufferedRounds::BufferedRounds(const AggregatorOptions& options, const JobSecret
       protector_(std::move(protector)),
       state_(state),
       roster_(options_, protector_, state_, nonce_),
-      places_(ReceivePlaces::Count(options.receive_bytes, size_t(options.model.values))),
+      places_(ReceivePlaces::Count(options.receive_bytes,
+                                   size_t(options.model.values) * sizeof(float))),
       buffer_(options.buffer, options.strategy, options.robust, size_t(options.model.values),
               size_t(options.model.trainable)) {}
 

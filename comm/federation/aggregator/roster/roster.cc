@@ -9,7 +9,6 @@
 
 #include "comm/federation/aggregator/attempt/receive_places.h"
 #include "comm/federation/aggregator/roster/open_files.h"
-#include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/wait.h"
 
 namespace dtnn::federation {
@@ -99,7 +98,7 @@ void Roster::HearAll(std::span<const Connection> connections, std::span<const po
 
 absl::Status Roster::Welcome(std::vector<Caller> arrived) {
   const uint64_t places =
-      ReceivePlaces::Count(options_.receive_bytes, size_t(options_.model.values));
+      ReceivePlaces::Count(options_.receive_bytes, size_t(options_.model.values) * sizeof(float));
   for (Caller& caller : arrived) {
     const auto has_place = [this](const auto& id_and_member) {
       return !allowed_ || id_and_member.second.identity_key;
@@ -117,8 +116,7 @@ absl::Status Roster::Welcome(std::vector<Caller> arrived) {
     const int id = next_id_++;
     Member& member =
         members_.try_emplace(id, std::move(caller.stream), caller.address).first->second;
-    if (AddsAtOnce(options_.protection.protection, options_.robust) &&
-        members_.size() > std::max(kManyConnections, places)) {
+    if (!options_.robust.on() && members_.size() > std::max(kManyConnections, places)) {
       member.channel.KeepBuffersShort();
     }
     if (there >= most_connections_) {

@@ -40,11 +40,6 @@ struct RobustOptions {
   bool on() const { return kind != RobustKind::kNone; }
 };
 
-// Whether updates are added as they come, and forgotten: other means, and protected sums, need all.
-inline bool AddsAtOnce(Protection protection, const RobustOptions& robust) {
-  return protection == Protection::kNone && !robust.on();
-}
-
 // "median", "trimmed:F", ...; none of an empty text. InvalidArgument, which says what is expected,
 // for other texts: F is from 0 up to but without a half, R above 0.
 absl::StatusOr<RobustOptions> ParseRobust(std::string_view text);
