@@ -43,6 +43,8 @@ struct AggregatorOptions {
   // Connections at a time, of clients and of those that have not said who they are. Fewer where
   // the system allows fewer open files.
   int max_connections = 16384;
+  // How long one that has proved that it knows the secret may take to say who it is.
+  std::chrono::milliseconds hello_time = std::chrono::seconds(10);
   // Bytes of updates that are received at a time, but always two of them: other clients wait
   // until one is complete, and added.
   uint64_t receive_bytes = uint64_t{1} << 30;

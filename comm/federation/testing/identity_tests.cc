@@ -127,6 +127,7 @@ TEST_F(IdentityTest, AnAggregatorWithoutAKeyIsLeftByThoseWhoExpectOne) {
 // More than have a place; clients prove their names in places of their own.
 TEST_F(IdentityTest, CallersThatProveNothingDoNotKeepOutClients) {
   options_.rounds = 1;
+  options_.hello_time = std::chrono::seconds(60);  // all are there at the same time
   threads_.emplace_back([&] {
     std::vector<std::unique_ptr<RawClient>> silent;
     for (int i = 0; i < 70; ++i) silent.push_back(std::make_unique<RawClient>(place_));

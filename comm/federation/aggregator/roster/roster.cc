@@ -19,8 +19,6 @@ using std::chrono::milliseconds;
 constexpr size_t kMostHello = 8 << 10, kMostSize = 8 << 10;
 // Lines about the clients of one that is an aggregator are so far apart at least.
 constexpr std::chrono::seconds kBetweenSizes(10);
-// How long one that has proved that it knows the secret may take to say who it is.
-constexpr std::chrono::seconds kHelloTime(10);
 constexpr milliseconds kLongestSleep(200);
 // Connections beyond the most, to which the reason is said.
 constexpr int64_t kMostRefused = 64;
@@ -156,7 +154,7 @@ bool Roster::Hear(int id) {
   if (status.ok() && member.ending && member.channel.flushed()) {
     status = absl::OutOfRangeError("it was refused");
   }
-  if (status.ok() && member.name.empty() && Clock::now() > member.since + kHelloTime) {
+  if (status.ok() && member.name.empty() && Clock::now() > member.since + options_.hello_time) {
     status =
         Unavailable(member.ending ? "did not read why it was refused" : "did not say who it is");
   }
