@@ -19,8 +19,6 @@ constexpr size_t kLeastFrameBytes = 32 << 10;
 // Bytes that are combined are read in portions that stay in a level 2 cache.
 constexpr size_t kStagingBytes = 128 << 10;
 constexpr size_t kBufferBytes = 8 << 10;
-// Grants that this rank has not called for yet: no rank is so far ahead.
-constexpr size_t kMostGrants = 1 << 16;
 
 }  // namespace
 
@@ -191,7 +189,9 @@ absl::Status Connection::TakeGrant(const FrameHeader& header) {
   if (forgotten_.contains(header.piece.group)) return absl::OkStatus();
   const auto offered = offered_.find(header.piece);
   if (offered == offered_.end()) {
-    if (granted_.size() >= kMostGrants) return ResourceExhausted("grants more than it can use");
+    if (granted_.size() >= MostGrants(ranks_)) {
+      return ResourceExhausted("grants more than it can use");
+    }
     granted_[header.piece] = header.bytes;
     return absl::OkStatus();
   }

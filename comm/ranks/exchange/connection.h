@@ -24,10 +24,22 @@
 #include "absl/status/statusor.h"
 #include "comm/ranks/exchange/frame.h"
 #include "comm/ranks/exchange/running.h"
+#include "comm/ranks/exchange/schedule.h"
 #include "comm/ranks/group/control_message.h"
 #include "comm/transport/mesh.h"
 
 namespace dtnn {
+
+// Calls that a rank carries out at once, of a communicator's collectives, and of its messages from
+// one rank to another; later ones wait. So a rank that is ahead tells others only of so many.
+inline constexpr size_t kMostOpenCalls = 128;
+// Pieces that one rank may have granted to another that has called for none of them: those of the
+// open calls, of so many communicators at a time.
+inline constexpr size_t kMostCommunicators = 16;
+constexpr size_t MostGrants(int ranks) {
+  constexpr size_t kMessages = 2;  // one in each direction
+  return kMostCommunicators * kMostOpenCalls * (MostPiecesBetween(ranks) + kMessages);
+}
 
 class Connection {
  public:

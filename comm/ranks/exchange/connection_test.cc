@@ -154,24 +154,35 @@ TEST_F(ConnectionTest, APeerThatStopsInTheMiddleBlocksNothing) {
 }
 
 TEST_F(ConnectionTest, GrantsWithoutEndEndIt) {
-  for (int64_t number = 0; number < 65536; ++number) {
+  const auto most = int64_t(MostGrants(2));
+  for (int64_t number = 0; number < most; ++number) {
     Say({.kind = Kind::kGrant, .piece = {.group = 1, .number = number}, .bytes = 1});
     ASSERT_EQ(Error(), "OK") << number;
   }
-  Say({.kind = Kind::kGrant, .piece = {.group = 1, .number = 65536}, .bytes = 1});
+  Say({.kind = Kind::kGrant, .piece = {.group = 1, .number = most}, .bytes = 1});
   EXPECT_THAT(Error(), HasSubstr("grants more than it can use"));
 }
 
-// Many buckets of the reducer are under way at once, and each is a piece between any two ranks.
+// Of a neighbour, most of whose pieces go to this rank, in all its open calls.
 TEST_F(ConnectionTest, GrantsOfARankThatIsAheadAreTaken) {
-  constexpr uint32_t kRanks = 64;
-  constexpr int64_t kBuckets = 33;
-  for (int64_t number = 0; number < kBuckets; ++number) {
-    for (uint32_t tag = 0; tag < kRanks; ++tag) {
-      Say({.kind = Kind::kGrant, .piece = {.group = 1, .tag = tag, .number = number}, .bytes = 1});
+  constexpr int kRanks = 1023;
+  connection_ =
+      std::make_unique<Connection>(0, 1, kRanks, Link{std::make_unique<Spoken>(other_), "here"},
+                                   [](int, const ControlMessage&) {});
+  size_t grants = 0;
+  for (const Piece& piece :
+       MakeSchedule(CollectiveKind::kAllReduce, 1, kRanks, 0, size_t{4} << 20, 4)) {
+    if (piece.kind == Piece::Kind::kSend || piece.peer != 0) continue;
+    for (size_t call = 0; call < kMostOpenCalls; ++call, ++grants) {
+      Say({.kind = Kind::kGrant,
+           .piece = {.group = 1, .tag = piece.tag, .number = int64_t(call)},
+           .bytes = int64_t(piece.bytes())});
     }
   }
-  EXPECT_EQ(Error(), "OK");
+  EXPECT_EQ(grants, 512 * kMostOpenCalls);
+  absl::StatusOr<bool> more = true;
+  while (more.ok() && *more) more = connection_->Read();
+  EXPECT_EQ(more.status(), absl::OkStatus());
 }
 
 TEST_F(ConnectionTest, AMessageThatIsNoneEndsIt) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "comm/call_key.h"
 #include "comm/ranks/exchange/schedule.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
@@ -127,9 +128,8 @@ void ExchangeEngine::Carry(const std::shared_ptr<Group>& group,
                            std::shared_ptr<Operation> operation) {
   const bool waits = operation->call.waits_at_once && IsShort(operation->call);
   const auto begin = [this, group, operation = std::move(operation)] {
-    calls_.push_back(std::make_shared<ExchangeCall>(place().rank, place().size, slices_pay_from_,
-                                                    options_[group->number()], group, operation));
-    if (Advance(calls_.back())) calls_.pop_back();
+    Begin(std::make_shared<ExchangeCall>(place().rank, place().size, slices_pay_from_,
+                                         options_[group->number()], group, operation));
   };
   Post(begin, waits);
 }
@@ -270,6 +270,33 @@ void ExchangeEngine::Forget(int32_t group) {
   }
 }
 
+ExchangeEngine::Order ExchangeEngine::OrderOf(const ExchangeCall& call) {
+  const CallKey& key = call.operation()->key;
+  return {call.group().number(), key.from, key.to};
+}
+
+void ExchangeEngine::Begin(const CallPointer& call) {
+  Line& line = lines_[OrderOf(*call)];
+  if (line.open == kMostOpenCalls) {
+    line.waiting.push_back(call);
+    return;
+  }
+  ++line.open;
+  calls_.push_back(call);
+}
+
+void ExchangeEngine::End(const CallPointer& call) {
+  const auto found = lines_.find(OrderOf(*call));
+  Line& line = found->second;
+  --line.open;
+  if (!line.waiting.empty()) {
+    Begin(line.waiting.front());
+    line.waiting.pop_front();
+  } else if (line.open == 0) {
+    lines_.erase(found);
+  }
+}
+
 bool ExchangeEngine::Advance(const CallPointer& call) {
   if (call->group().is_broken()) {
     Forget(call->group().number());
@@ -296,7 +323,14 @@ bool ExchangeEngine::Advance(const CallPointer& call) {
 }
 
 void ExchangeEngine::Sweep() {
-  std::erase_if(calls_, [this](const CallPointer& call) { return Advance(call); });
+  for (auto at = calls_.begin(); at != calls_.end();) {
+    if (!Advance(*at)) {
+      ++at;
+      continue;
+    }
+    End(*at);  // a call that follows comes to the end of the list
+    at = calls_.erase(at);
+  }
 }
 
 }  // namespace dtnn

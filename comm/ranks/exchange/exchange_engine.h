@@ -10,12 +10,15 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -74,6 +77,10 @@ class ExchangeEngine : public GroupEngine {
   void Connect(const CallPointer& call);
   // Hands back what is over.
   void Sweep();
+  // Begins the call, or puts it behind those of its order that have to begin first.
+  void Begin(const CallPointer& call);
+  // The call is over: another one may begin.
+  void End(const CallPointer& call);
   // Begins what the call can begin. Whether it is over.
   bool Advance(const CallPointer& call);
   void Forget(int32_t group);
@@ -81,7 +88,18 @@ class ExchangeEngine : public GroupEngine {
   std::vector<std::unique_ptr<Connection>> connections_;  // by rank; null: own, or lost
   std::unique_ptr<Polled> door_;
   const size_t slices_pay_from_;  // bytes
-  std::list<CallPointer> calls_;
+  // Calls that follow one another alike on all ranks that make them: of a group, all collectives,
+  // or the messages from one rank to another. So the first that is open is open, or will be, on the
+  // others too, and those that wait for it block nobody.
+  using Order = std::tuple<int32_t, int, int>;
+  struct Line {
+    size_t open = 0;
+    std::deque<CallPointer> waiting = {};  // until fewer than kMostOpenCalls are open
+  };
+  static Order OrderOf(const ExchangeCall& call);
+
+  std::list<CallPointer> calls_;                // open
+  std::map<Order, Line> lines_;                 // of those that are open
   std::map<int32_t, ExchangeOptions> options_;  // by group
   bool moved_ = false;                          // there may be more to move at once
 

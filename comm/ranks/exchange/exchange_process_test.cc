@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tensor/tensor.h"
 #include "tools/testing/descriptors.h"
 
 namespace dtnn {
@@ -29,10 +31,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// One end of a pair of sockets. Of what is as long as a signature, byte `at` is changed.
+// One end of a pair of sockets. Of what is as long as a signature, byte `at` is changed. Counts the
+// bytes that it sends.
 class SignatureChanger : public Stream {
  public:
-  SignatureChanger(int descriptor, int at) : descriptor_(descriptor), at_(at) {}
+  SignatureChanger(int descriptor, int at, std::atomic<size_t>* sent)
+      : descriptor_(descriptor), at_(at), sent_(sent) {}
   ~SignatureChanger() override { close(descriptor_); }
 
   absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
@@ -50,6 +54,7 @@ class SignatureChanger : public Stream {
       total += n < 0 ? 0 : size_t(n);
       if (n < ssize_t(bytes.size())) break;
     }
+    if (sent_ != nullptr) *sent_ += total;
     return total;
   }
   void CloseWriting() override { shutdown(descriptor_, SHUT_WR); }
@@ -58,12 +63,14 @@ class SignatureChanger : public Stream {
 
  private:
   const int descriptor_, at_;
+  std::atomic<size_t>* const sent_;
 };
 
-Mesh MeshOf(int rank, int descriptor, int change) {
+Mesh MeshOf(int rank, int descriptor, int change, std::atomic<size_t>* sent = nullptr) {
   Mesh mesh;
   mesh.links.resize(2);
-  mesh.links[size_t(1 - rank)] = {std::make_unique<SignatureChanger>(descriptor, change), "pair"};
+  mesh.links[size_t(1 - rank)] = {std::make_unique<SignatureChanger>(descriptor, change, sent),
+                                  "pair"};
   FindPlace(rank, std::vector<uint64_t>{1, 1}, mesh);
   return mesh;
 }
@@ -94,6 +101,53 @@ TEST(ExchangeProcessTest, SignaturesThatNoCallHasAreNamed) {
     EXPECT_THAT(std::string(end.message()),
                 HasSubstr("another rank sent bytes that are not a call"));
   }
+}
+
+// Rank 0 begins all calls before rank 1 begins the first: that one learns it by a message, which
+// comes after all that rank 0 has told it about them.
+void SumWhereOneRankIsAhead(bool check_calls) {
+  constexpr int64_t kCalls = 40000;
+  std::array<int, 2> pair;
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair.data()), 0);
+  std::atomic<size_t> sent = 0;
+  const auto run = [&](int rank) {
+    const CommunicatorOptions options = {.timeout = std::chrono::minutes(1),
+                                         .check_calls = check_calls};
+    ExchangeProcess process(options,
+                            MeshOf(rank, pair[size_t(rank)], -1, rank == 0 ? &sent : nullptr));
+    const auto communicator = Must(process.Connect(options));
+    const Tensor flag = Must(Tensor::Allocate(Device::Cpu(), DType::kFloat32, {1}));
+    const Tensor values = Must(Tensor::Allocate(Device::Cpu(), DType::kFloat32, {2 * kCalls}));
+    for (int64_t i = 0; i < 2 * kCalls; ++i) values.data<float>()[i] = float(i * (rank + 1));
+    if (rank == 1) {
+      EXPECT_EQ(communicator->Receive(flag, 0), absl::OkStatus());
+      EXPECT_LT(sent.load(), size_t{64} << 10);
+    }
+    std::vector<std::unique_ptr<Work>> works;
+    for (int64_t i = 0; i < kCalls; ++i) {
+      works.push_back(communicator->AllReduceAsync(values.Samples(2 * i, 2, TensorFormat::kNHWC)));
+    }
+    if (rank == 0) {
+      EXPECT_EQ(communicator->Send(flag, 1), absl::OkStatus());
+    }
+    // It is over only when all others have begun.
+    EXPECT_EQ(works.back()->Wait(), absl::OkStatus());
+    for (const std::unique_ptr<Work>& work : works) ASSERT_EQ(work->Wait(), absl::OkStatus());
+    for (int64_t i = 0; i < 2 * kCalls; ++i) {
+      ASSERT_EQ(values.data<float>()[i], float(i * 3)) << i;
+    }
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+}
+
+TEST(ExchangeProcessTest, ARankThatIsAheadByManySmallCallsTellsFewOfThem) {
+  SumWhereOneRankIsAhead(/*check_calls=*/false);
+}
+
+TEST(ExchangeProcessTest, ARankThatIsAheadByManyCheckedCallsTellsFewOfThem) {
+  SumWhereOneRankIsAhead(/*check_calls=*/true);
 }
 
 // Its thread would never wake.

@@ -52,6 +52,10 @@ Schedule MakeSchedule(CollectiveKind kind, int rank, int size, int root, size_t 
                       size_t element_bytes);
 size_t BarrierBytes(int size);
 
+// No more pieces go from one rank to another in one schedule. (One whose neighbour was folded into
+// it sends that one the slices of a power of two of ranks.)
+constexpr size_t MostPiecesBetween(int size) { return size_t(size); }
+
 // An all-reduce in slices, first half: a rank's slice of all others goes behind the tensor, in the
 // order of ranks, its own left out; SliceMemory in all. Second half: the sums go to all.
 Schedule MakeSliceExchange(int rank, int size, size_t bytes, size_t element_bytes);

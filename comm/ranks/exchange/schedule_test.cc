@@ -196,6 +196,30 @@ TEST(ScheduleTest, SlicesPayWhereHalvingSendsMore) {
   EXPECT_GT(from({0, 1, 2, 3, 4, 5, 6}), from({0, 1, 2, 3, 4}));
 }
 
+TEST(ScheduleTest, NoMorePiecesGoBetweenTwoRanksThanIsSaid) {
+  for (int size = 2; size <= 70; ++size) {
+    int most = 0;
+    for (int rank = 0; rank < size; ++rank) {
+      const size_t bytes = 1000 * kElement;
+      for (const Schedule& schedule :
+           {MakeSchedule(CollectiveKind::kAllReduce, rank, size, 0, bytes, kElement),
+            MakeSchedule(CollectiveKind::kAllGather, rank, size, 0, bytes, kElement),
+            MakeSchedule(CollectiveKind::kBroadcast, rank, size, 0, bytes, kElement),
+            MakeSchedule(CollectiveKind::kBarrier, rank, size, 0, 0, 1),
+            MakeSliceExchange(rank, size, bytes, kElement),
+            MakeSliceGather(rank, size, bytes, kElement)}) {
+        std::vector<int> pieces(size_t(size), 0);
+        for (const Piece& piece : schedule) {
+          if (piece.kind != Piece::Kind::kSend) ++pieces[size_t(piece.peer)];
+        }
+        most = std::max(most, *std::ranges::max_element(pieces));
+      }
+    }
+    EXPECT_LE(size_t(most), MostPiecesBetween(size)) << size;
+    EXPECT_GE(most, size / 2) << size;
+  }
+}
+
 TEST(ScheduleTest, BroadcastsReachAllRanksFromEachRoot) {
   for (int size = 2; size <= kMostRanks; ++size) {
     for (int root = 0; root < size; ++root) {

@@ -50,7 +50,10 @@ std::shared_ptr<Operation> Group::Call(const Collective& call, std::string text)
 }
 
 void Group::End(const Operation& operation) {
-  std::erase_if(pending_, [&](const auto& other) { return other.get() == &operation; });
+  // It is among the first: calls end about in the order in which they were made.
+  const auto found =
+      std::ranges::find_if(pending_, [&](const auto& other) { return other.get() == &operation; });
+  if (found != pending_.end()) pending_.erase(found);
 }
 
 void Group::Fail(std::shared_ptr<Operation> operation, const absl::Status& why) {
