@@ -12,6 +12,8 @@
 namespace dtnn {
 
 absl::Status ExecuteGeneration(const RunOptions& options, RunObjects objects, LastingRun& lasting) {
+  // The rank may have joined again since it kept the state, without having begun in between.
+  if (!lasting.rank->keeps_state()) lasting.kept.reset();
   RunWork work(options, std::move(objects), &lasting);
   absl::Status status = work.GetReady();
   if (!status.ok()) {

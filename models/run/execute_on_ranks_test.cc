@@ -7,17 +7,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "comm/local.h"
 #include "comm/ranks/elastic/coordinator.h"
+#include "comm/ranks/job/elastic_rank.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/job_environment.h"
 #include "comm/transport/tcp/socket.h"
 #include "gtest/gtest.h"
+#include "models/run/elastic_run.h"
 #include "models/run/testing/run_fixture.h"
 #include "tensor/must.h"
 
@@ -154,6 +159,44 @@ TEST_F(ExecuteOnRanksTest, ElasticRanksContinueWithoutOneThatIsLost) {
     return std::ranges::count(Read(file), '\n');
   };
   EXPECT_EQ(lines("h.csv"), lines("alone.csv"));
+}
+
+// A rank that was given up before the generation began in which it was to hand it over.
+TEST_F(ExecuteOnRanksTest, AStateThatNoLongerCountsIsNotHandedOver) {
+  RunOptions options = Steps(2);
+  options.output.model = In("alone.npz");
+  Must(Begin(options)->Execute());
+
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const JobSecret secret = Must(JobSecret::Of(kSecret));
+  const JobEnvironment job = {
+      .rendezvous = {.address = Must(listener.Local())}, .secret = secret, .elastic = "1:1"};
+  std::atomic<bool> done = false;
+  std::thread serves([&] {
+    Coordinator coordinator({.range = {.min = 1, .max = 1}, .first = 1}, secret,
+                            std::move(listener));
+    while (!done) {
+      std::vector<pollfd> descriptors;
+      coordinator.AddTo(descriptors);
+      poll(descriptors.data(), descriptors.size(), 5);
+      EXPECT_TRUE(coordinator.Turn(descriptors).ok());
+    }
+  });
+  const auto rank = Must(ElasticRank::Create(job, {}));
+  EXPECT_TRUE(Must(rank->Join({.holds_state = true})));
+  (void)rank->TakeMesh();
+  EXPECT_FALSE(rank->keeps_state());
+  const auto group = Must(LocalGroup::Create(1));
+  LastingRun lasting = {.rank = rank.get(), .kept = KeptRun{}};
+  RunObjects objects = Objects();
+  objects.communicator = group[0].get();
+  options.ranks.parallel = Parallel::kData;
+  options.ranks.elastic = job.elastic;
+  options.output.model = In("rank.npz");
+  EXPECT_EQ(ExecuteGeneration(options, std::move(objects), lasting), absl::OkStatus());
+  done = true;
+  serves.join();
+  ExpectAlike("alone.npz", "rank.npz");
 }
 
 TEST_F(ExecuteOnRanksTest, RanksOfOneStartAreNotElastic) {
