@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -182,6 +183,25 @@ TEST(LaunchElasticTest, AKilledRankIsReplacedAsOftenAsIsSaid) {
   EXPECT_THAT(outcome.text, HasSubstr("another is started, 1 more may be"));
   EXPECT_THAT(outcome.text, HasSubstr("another is started, 0 more may be"));
   ExpectUndisturbed(folder);
+}
+
+// One of them is started again, and with it there are enough, although the other never comes back.
+TEST(LaunchElasticTest, ARankFromElsewhereWaitsForOneThatIsStartedAgain) {
+  const std::string folder = NewFolder("elsewhere");
+  ElasticJob job(folder, 2, {"--elastic=2:4", "--restarts=1"}, TrainingRun(folder));
+  job.Add("2:4");
+  ASSERT_TRUE(job.launch().ReadUntil("generation 2: 3 ranks"));
+  ASSERT_TRUE(job.launch().ReadUntil("generation 2 of the ranks: 3 ranks, after"));
+  int epoch = 1;  // that has not begun: the third rank has a state of its own in it
+  while (job.launch().text().find(Epoch(epoch)) != std::string::npos) ++epoch;
+  ASSERT_TRUE(job.launch().ReadUntil(Epoch(epoch + 1)));
+  const std::map<int, pid_t> own = RanksOf(job.launch().pid());
+  ASSERT_EQ(own.size(), 2u);
+  for (const auto& [rank, pid] : own) ASSERT_EQ(kill(pid, SIGKILL), 0);
+  const Outcome outcome = job.Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, ContainsRegex("generation 3: 2 ranks, which continue"));
+  EXPECT_EQ(job.added(0).Wait().exit_code, 0);
 }
 
 TEST(LaunchElasticTest, FewerThanTheLeastSaveACheckpoint) {

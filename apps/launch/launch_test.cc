@@ -71,6 +71,32 @@ TEST_P(LaunchTest, EachRankKnowsItsPlaceAndTheSecretOfAll) {
   EXPECT_EQ(SortedLines(outcome.text), expected);
 }
 
+// Two pipes per rank are more than the soft limit; a rank has the limit of before.
+TEST(LaunchTest, MorePipesThanTheSoftLimitOfOpenFilesAreNoObstacle) {
+  const Outcome outcome =
+      Process("/bin/sh", {"-c", std::string("ulimit -Sn 40; exec ") + kProgram +
+                                    " -n 20 --prefix=False -- /bin/sh -c 'ulimit -Sn'"})
+          .Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_EQ(SortedLines(outcome.text), std::vector<std::string>(20, "40"));
+}
+
+TEST(LaunchTest, AHardLimitThatIsTooLowIsNamedBeforeRanksAreStarted) {
+  const auto limited = [](const std::string& ranks) {
+    return Process("/bin/sh", {"-c", std::string("ulimit -n 40; exec ") + kProgram + " -n " +
+                                         ranks + " -- /bin/echo begun"})
+        .Wait();
+  };
+  EXPECT_EQ(limited("12").exit_code, 0);
+  const Outcome outcome = limited("13");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(
+      outcome.text,
+      HasSubstr("13 ranks need 42 open files here, and the system allows 40; raise the hard "
+                "limit (ulimit -Hn), or start fewer ranks"));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("begun")));
+}
+
 TEST(LaunchTest, WhatTheLauncherKnowsOfAnotherJobDoesNotReachTheRanks) {
   const std::vector<std::string> names = {"DTNN_JOB_SECRET_FILE", "DTNN_JOB_PLAIN",
                                           "DTNN_JOB_LISTENER"};

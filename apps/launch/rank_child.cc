@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "apps/launch/remote_command.h"
+#include "comm/descriptors/open_files.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/job_environment.h"
 #include "tensor/errors.h"
@@ -60,6 +61,7 @@ int Become(const std::vector<std::string>& command, const RankChildOptions& opti
   dup2(output, STDOUT_FILENO);
   dup2(error, STDERR_FILENO);
   if (options.listener >= 0) fcntl(options.listener, F_SETFD, 0);
+  LimitOpenFiles(options.open_files);
   // The launcher itself may belong to a job, or its user prepare one by hand.
   for (const char* const name : kJobVariables) unsetenv(name);
   if (options.host.empty()) {

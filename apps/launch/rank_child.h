@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -28,7 +30,10 @@ struct RankChildOptions {
   // Besides those of the launcher, less what says which job that belongs to
   // (comm/ranks/job/job_environment.h); on another host only these.
   Variables variables = {};
-  int listener = -1;        // a file descriptor that it inherits
+  int listener = -1;  // a file descriptor that it inherits
+  // It may have no more files open: the launcher's own limit before that was raised for its pipes,
+  // since a program that uses select fails with more.
+  int64_t open_files = std::numeric_limits<int64_t>::max();
   std::string prefix = {};  // of its lines
 };
 
@@ -41,6 +46,9 @@ class RankChild {
   ~RankChild();
   RankChild(const RankChild&) = delete;
   RankChild& operator=(const RankChild&) = delete;
+
+  // Files that the launcher has open for it while it runs.
+  static int64_t FilesOf(const RankChildOptions& options) { return options.host.empty() ? 2 : 3; }
 
   int rank() const { return rank_; }
   pid_t pid() const { return pid_; }

@@ -21,6 +21,7 @@
 #include "apps/launch/rank_child.h"
 #include "apps/monitor/monitor.h"
 #include "apps/program/log.h"
+#include "comm/descriptors/open_files.h"
 #include "comm/patience.h"
 #include "comm/ranks/elastic/coordinator.h"
 #include "comm/ranks/elastic/elastic_range.h"
@@ -37,6 +38,10 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int kNoProgram = 127;  // as shells say it
+
+// Files beside the pipes of ranks that run: those of one that is started, and what the launcher has
+// open itself; and, where they may be had, connections.
+constexpr int64_t kOwnFiles = 16, kConnections = 320;
 
 // Signals as events of a file descriptor, while it lives; without those that the process was
 // started to ignore (nohup, a shell's background job).
@@ -84,6 +89,7 @@ class Launch {
     }
     KeepFromDumps();  // with the job's secret, of which the ranks inherit it
     DTNN_ASSIGN_OR_RETURN(job_, DescribeJob(options_));
+    DTNN_RETURN_IF_ERROR(AllowPipes());
     if (elastic()) {
       DTNN_RETURN_IF_ERROR(MakeCoordinator());
     } else {
@@ -128,6 +134,20 @@ class Launch {
   static std::array<LogField, 2> FieldsOf(const RankChild& child) {
     return {LogFieldOf("of_rank", int64_t{child.rank()}),
             LogFieldOf("exit_code", int64_t{child.exit_code()})};
+  }
+
+  absl::Status AllowPipes() {
+    const int64_t before = OpenFilesAllowed();
+    int64_t needed = kOwnFiles;
+    for (RankChildOptions& rank : job_.ranks) {
+      rank.open_files = before;
+      needed += RankChild::FilesOf(rank);
+    }
+    const int64_t allowed = AllowOpenFiles(needed + kConnections);
+    if (allowed >= needed) return absl::OkStatus();
+    return ResourceExhausted(job_.ranks.size(), " ranks need ", needed,
+                             " open files here, and the system allows ", allowed,
+                             "; raise the hard limit (ulimit -Hn), or start fewer ranks");
   }
 
   // Before there are ranks, which a port that is in use would cost their work.
@@ -184,7 +204,8 @@ class Launch {
   // Whether a rank is on its way, or will be.
   bool MoreCome() const {
     return coordinator_ != nullptr && asked_ == 0 && !ending_ &&
-           (restarts_left_ > 0 || Running() > int64_t(coordinator_->ranks()));
+           (restarts_left_ > 0 || started_in_ == coordinator_->generation() ||
+            Running() > int64_t(coordinator_->ranks()));
   }
 
   // Ranks that others have started, or will.
@@ -295,7 +316,10 @@ class Launch {
     if (again) {
       --restarts_left_;
       absl::StatusOr<std::unique_ptr<RankChild>> next = Start(job_.ranks[size_t(child->rank())]);
-      if (next.ok()) child = *std::move(next);
+      if (next.ok()) {
+        child = *std::move(next);
+        if (coordinator_ != nullptr) started_in_ = coordinator_->generation();
+      }
       StrAppend(&line,
                 next.ok() ? "; another is started"
                           : StrCat("; no other can be started: ", next.status().message()),
@@ -376,6 +400,8 @@ class Launch {
   int64_t lost_ = 0;                          // ranks, where there is no coordinator
   std::optional<int64_t> generations_ = {};   // when the coordinator was gone
   int64_t restarts_left_ = 0;
+  // The generation in which the last one was started for another: it is on its way to the next.
+  std::optional<int64_t> started_in_ = {};
   std::vector<std::unique_ptr<RankChild>> children_;
   absl::Status broken_door_;  // why there is no coordinator any more
   int asked_ = 0;             // signals that were passed on
