@@ -3,8 +3,12 @@
 #include <zip.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "tensor/errors.h"
+#include "tensor/files/bytes/in_pieces.h"
 #include "tensor/files/bytes/known_contents.h"
 
 namespace dtnn {
@@ -90,8 +94,10 @@ absl::StatusOr<std::string> TorchArchive::Read(const std::string& name, uint64_t
   const std::unique_ptr<zip_file_t, decltype(close)> member(
       zip_fopen_index(archive_.get(), info.index, 0), close);
   std::string bytes(size_t(info.size), '\0');
-  if (member == nullptr ||
-      zip_fread(member.get(), bytes.data(), bytes.size()) != zip_int64_t(bytes.size())) {
+  const auto read = [&](std::span<std::byte> piece) -> int64_t {
+    return zip_fread(member.get(), piece.data(), piece.size());
+  };
+  if (member == nullptr || FillInPieces(std::as_writable_bytes(std::span(bytes)), read) != 1) {
     return DataLoss("member ", Quoted(name), " is damaged; is the file complete?");
   }
   char more;  // the checksum is verified by the read that meets the end
