@@ -44,7 +44,8 @@ def show(epoch, metrics):
     print(f"epoch {epoch + 1}: {metrics['val_categorical_accuracy']:.1f} %")
 
 
-run = dtnn.Run(net, data, optimizer="adam", learning_rate=1e-3, num_epochs=epochs, callbacks=[show])
+run = dtnn.Run(net, data, optimizer="adam", optimizer_beta1=0.9, learning_rate=1e-3,
+               num_epochs=epochs, callbacks=[show])
 history = run.fit()
 print(f"test accuracy {run.evaluate()['categorical_accuracy']:.1f} %")
 run.save(results / "mine.safetensors")
