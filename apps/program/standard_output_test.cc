@@ -1,7 +1,9 @@
 // Every program, where its standard output cannot be written: exit code 1 and one line; no line,
 // and the exit code of SIGPIPE, where its reader wants no more.
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include "apps/testing/process.h"
@@ -55,6 +57,32 @@ INSTANTIATE_TEST_SUITE_P(
                       "apps/import/import --help", "apps/launch/launch --help",
                       "apps/make_certificates/make_certificates --help",
                       "apps/simulate/simulate --help", "apps/sweep/sweep --help"));
+
+// SIGPIPE does not end it: `head` has gone after the first of its lines.
+TEST(ClosedOutputTest, ATrainingWhoseReaderHasExitedSavesAllItsEpochs) {
+  const std::string folder = NewFolder("reader");
+  const auto train = [&](const std::string& name, const std::string& reader) {
+    return Launch(
+        "apps/benchmark --model=simplecnn --dataset=synthetic --synthetic-input-shape=1,8,8 "
+        "--synthetic-train-samples=50 --batch-size=8 "
+        "--num-epochs=3 --save-model=" +
+            folder + "/" + name + ".npz --checkpoint-dir=" + folder + "/" + name,
+        "2>/dev/null | " + reader);
+  };
+  EXPECT_EQ(train("whole", "cat >/dev/null").exit_code, 0);
+  EXPECT_EQ(train("gone", "head -n 1 >/dev/null").exit_code, 0);  // that of head
+  const auto newest = [&](const std::string& name) {
+    std::string newest;
+    for (const auto& entry : std::filesystem::directory_iterator(folder + "/" + name)) {
+      const std::string file = entry.path().filename();
+      if (file.ends_with(".npz")) newest = std::max(newest, file);
+    }
+    return newest;
+  };
+  EXPECT_NE(newest("whole"), "");
+  EXPECT_EQ(newest("gone"), newest("whole"));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/gone.npz"));
+}
 
 // The lock of the folder is opened first, and stays open: what is printed must not go there.
 TEST(ClosedOutputTest, NoFileBecomesTheOutput) {

@@ -47,6 +47,26 @@ TEST_F(RunRanksTest, RanksTrainOneModel) {
   EXPECT_FALSE(std::filesystem::exists(In("rank1.npz")));
 }
 
+TEST_F(RunRanksTest, FilesSayTheRateThatTheRanksBeginWith) {
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    RunObjects objects = Objects();
+    objects.communicator = &communicator;
+    RunOptions options = Short(1);
+    options.ranks.parallel = Parallel::kData;
+    options.optimizer.learning_rate = 0.01;
+    options.optimizer.learning_rate_scaling = RateScaling::kMultiply;
+    options.output.model = In("ranks.npz");
+    options.checkpoint.folder = In("state");
+    const auto run = TrainingRun::Create(options, objects);
+    return run.ok() ? (*run)->Execute() : run.status();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_DOUBLE_EQ(Model("ranks.npz").description.training.learning_rate, 0.02);
+  ArrayFileReader checkpoint =
+      Must(ArrayFileReader::Open(Must(CheckpointFolder(In("state")).NewestPath()).value_or("")));
+  EXPECT_DOUBLE_EQ(Must(ReadCheckpointInfo(checkpoint)).training.learning_rate, 0.02);
+}
+
 TEST_F(RunRanksTest, ACommunicatorOfSeveralRanksNeedsDataParallelism) {
   EXPECT_FALSE(RunRanks(2, [&](Communicator& communicator) {
                  RunObjects objects = Objects();
