@@ -195,9 +195,14 @@ absl::Status Compare(const SweepOptions& options, const std::vector<GridRun>& gr
                      std::ostream& out) {
   std::vector<SweptRun> runs;
   for (const GridRun& point : grid) {
-    absl::StatusOr<ComparedRun> run = ReadRun(StrCat(options.folder, "/", point.name));
+    const std::string folder = StrCat(options.folder, "/", point.name);
+    absl::StatusOr<ComparedRun> run = ReadRun(folder, kHistoryFile);
     // It has failed, or was stopped, before its first epoch ended.
-    if (!run.ok() || run->epochs.empty()) continue;
+    if (absl::IsNotFound(run.status()) || (run.ok() && run->epochs.empty())) continue;
+    if (!run.ok()) {
+      out << StrCat(point.name, ": cannot be compared: ", run.status().message(), "\n");
+      continue;
+    }
     run->name = point.name;
     runs.push_back({point.values, *std::move(run)});
   }

@@ -208,6 +208,29 @@ TEST_F(SweepTest, WhatTheOptionsAskForIsWrittenByEveryRun) {
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/board"));
 }
 
+TEST_F(SweepTest, RunsAreComparedBesideOtherTablesInTheirFolders) {
+  Write(1, "profile: profile.csv\n");
+  const Outcome outcome = Sweep({"--grid", "random-seed=1,2"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_TRUE(std::filesystem::exists(In("random-seed=1/profile.csv")));
+  EXPECT_THAT(outcome.text, HasSubstr("\nCurves: "));
+  EXPECT_THAT(Contents(In("sweep.html")),
+              AllOf(HasSubstr("random-seed=1"), HasSubstr("random-seed=2")));
+}
+
+TEST_F(SweepTest, ARunThatCannotBeReadIsNamed) {
+  ASSERT_EQ(Sweep({"--grid", "random-seed=1,2"}).exit_code, 0);
+  std::ofstream(In("random-seed=2/history.jsonl")) << "not a history\n";
+  const Outcome outcome = Sweep({"--grid", "random-seed=1,2,3"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("random-seed=2: cannot be compared: " +
+                                            In("random-seed=2/history.jsonl")),
+                                  HasSubstr("\nCurves: ")));
+  EXPECT_THAT(Contents(In("sweep.html")),
+              AllOf(HasSubstr("random-seed=1"), Not(HasSubstr("random-seed=2")),
+                    HasSubstr("random-seed=3")));
+}
+
 TEST_F(SweepTest, WrongCommandLinesRunNothing) {
   const auto refused = [&](const Outcome& outcome, const char* text) {
     EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;

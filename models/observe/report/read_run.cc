@@ -117,29 +117,33 @@ absl::Status AddArrayFile(const std::string& path, ComparedRun& run) {
   return absl::OkStatus();
 }
 
-absl::Status AddFolder(const std::string& path, ComparedRun& run) {
+// The only history in a folder; nothing: it has none.
+absl::StatusOr<std::optional<std::string>> FindHistory(const std::string& folder) {
   std::vector<std::string> histories;
   std::error_code error;
-  for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator();
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     const std::string name = entry->path();
     std::error_code gone;
     if (IsHistoryName(name) && entry->is_regular_file(gone)) histories.push_back(name);
   }
-  if (error) return absl::ErrnoToStatus(error.value(), StrCat(path, ": cannot read the folder"));
+  if (error) return absl::ErrnoToStatus(error.value(), StrCat(folder, ": cannot read the folder"));
   if (histories.size() > 1) {
-    return InvalidArgument(path, ": has ", histories.size(), " files that may be its history, ",
+    return InvalidArgument(folder, ": has ", histories.size(), " files that may be its history, ",
                            histories[0], " and ", histories[1], " among them; name one of them");
   }
-  if (!histories.empty()) {
-    DTNN_RETURN_IF_ERROR(AddHistory(histories[0], run));
-  }
+  return histories.empty() ? std::nullopt : std::optional(histories[0]);
+}
+
+absl::Status AddFolder(const std::string& folder, const std::optional<std::string>& history,
+                       ComparedRun& run) {
+  if (history) DTNN_RETURN_IF_ERROR(AddHistory(*history, run));
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> checkpoint,
-                        CheckpointFolder(path).NewestPath());
+                        CheckpointFolder(folder).NewestPath());
   if (checkpoint) return AddArrayFile(*checkpoint, run);
-  if (!histories.empty()) return absl::OkStatus();
+  if (history) return absl::OkStatus();
   return absl::NotFoundError(
-      StrCat(path,
+      StrCat(folder,
              ": the folder has neither a history (.csv, .jsonl) nor a checkpoint "
              "(checkpoint-<steps>.npz)"));
 }
@@ -150,12 +154,22 @@ absl::StatusOr<ComparedRun> ReadRun(const std::string& path) {
   ComparedRun run = {.name = path};
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    DTNN_RETURN_IF_ERROR(AddFolder(path, run));
+    DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> history, FindHistory(path));
+    DTNN_RETURN_IF_ERROR(AddFolder(path, history, run));
   } else if (path.ends_with(".npz") || path.ends_with(".safetensors")) {
     DTNN_RETURN_IF_ERROR(AddArrayFile(path, run));
   } else {
     DTNN_RETURN_IF_ERROR(AddHistory(path, run));
   }
+  return run;
+}
+
+absl::StatusOr<ComparedRun> ReadRun(const std::string& folder, std::string_view history) {
+  ComparedRun run = {.name = folder};
+  const std::string path = fs::path(folder) / history;
+  std::error_code error;
+  const bool there = fs::exists(path, error);
+  DTNN_RETURN_IF_ERROR(AddFolder(folder, there ? std::optional(path) : std::nullopt, run));
   return run;
 }
 

@@ -4,8 +4,7 @@
 //   FILE.npz                  a checkpoint: settings, and the metrics of the last epoch
 //   FILE.safetensors          a saved model, which says the same, though of fewer settings
 //   a folder                  of checkpoints, of which the newest counts, and a history, or of one
-//   of
-//                             them
+//                             of them
 //
 // Errors name the file, and what would have been one.
 
@@ -13,6 +12,7 @@
 #define DTNN_MODELS_OBSERVE_REPORT_READ_RUN_H_
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "models/observe/report/comparison.h"
@@ -21,6 +21,10 @@ namespace dtnn {
 
 // Its name is the path.
 absl::StatusOr<ComparedRun> ReadRun(const std::string& path);
+
+// A folder whose history can only be the file of that name in it. NotFound where it has neither
+// that nor a checkpoint, or is not there.
+absl::StatusOr<ComparedRun> ReadRun(const std::string& folder, std::string_view history);
 
 }  // namespace dtnn
 

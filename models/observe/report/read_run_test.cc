@@ -140,6 +140,22 @@ TEST_F(ReadRunTest, AFolderHasTheNewestCheckpointAndTheHistory) {
   EXPECT_THAT(ErrorOf(folder_), HasSubstr(": has 2 files that may be its history"));
 }
 
+TEST_F(ReadRunTest, TheNamedHistoryOfAFolderCountsBesideOtherFiles) {
+  Write("trace.csv", "name,calls\n");
+  EXPECT_TRUE(absl::IsNotFound(ReadRun(folder_, "history.csv").status()));
+  Write("history.csv", kHistory);
+  const auto alone = ReadRun(folder_, "history.csv");
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_EQ(alone->name, folder_);
+  EXPECT_EQ(alone->epochs.size(), 2u);
+  Checkpoint(9);
+  const auto both = ReadRun(folder_, "history.csv");
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(both->epochs.size(), 2u);
+  EXPECT_THAT(both->settings, Contains(Pair("done", "9 epochs and 4 steps")));
+  EXPECT_TRUE(absl::IsNotFound(ReadRun(folder_ + "/none", "history.csv").status()));
+}
+
 TEST_F(ReadRunTest, ASavedModelSaysHowItWasTrained) {
   Checkpoint(3);
   const std::string path = folder_ + "/model.safetensors";
