@@ -111,13 +111,12 @@ class Loader::Impl {
   std::vector<std::thread> threads_;
 };
 
+// Without memory, each slot keeps what it has.
 absl::Status Loader::Impl::AllocateSlots() {
-  slots_.clear();
-  for (int i = 0; i < options_.prefetch + 1; ++i) {
-    Slot slot;
+  slots_.resize(size_t(options_.prefetch) + 1);
+  for (Slot& slot : slots_) {
     DTNN_ASSIGN_OR_RETURN(slot.memory, reader_.NewBatch(sampler_.max_batch()));
     slot.indices.resize(size_t(sampler_.max_batch()));
-    slots_.push_back(std::move(slot));
   }
   return absl::OkStatus();
 }
@@ -151,9 +150,15 @@ absl::Status Loader::Impl::Skip(int64_t samples) {
   std::unique_lock<std::mutex> lock(mutex_);
   Pause(lock);
   epoch_ = -1;
+  const int64_t before = sampler_.SamplesBefore(0);
   DTNN_RETURN_IF_ERROR(sampler_.Skip(samples));
-  const bool fits = slots_.empty() || sampler_.max_batch() <= slots_[0].memory.x.shape()[0];
-  return fits ? absl::OkStatus() : AllocateSlots();
+  // The last slot has the smallest batch.
+  if (slots_.empty() || sampler_.max_batch() <= slots_.back().memory.x.shape()[0]) {
+    return absl::OkStatus();
+  }
+  absl::Status status = AllocateSlots();
+  if (!status.ok()) status.Update(sampler_.Skip(before));
+  return status;
 }
 
 void Loader::Impl::StartEpoch(int64_t epoch, int64_t first_step) {

@@ -107,7 +107,7 @@ class Loader {
 
   // Ends the current epoch, and leaves out the first `samples` samples of every epoch from now on;
   // steps are those of the rest (sampler.h). steps() and max_batch() may change, and memory is
-  // allocated where batches become larger.
+  // allocated where batches become larger. After an error they are as before.
   absl::Status Skip(int64_t samples);
 
   // Begins epoch `epoch` (from 0) at step `first_step` (at most steps()), leaving the current one

@@ -418,6 +418,37 @@ TEST(LoaderTest, AnEpochMayGoOnWithLargerBatches) {
   }
 }
 
+// Has no memory for batches from some point on.
+class TooLarge : public CountingDataset {
+ public:
+  using CountingDataset::CountingDataset;
+  ImageExtents sample() const override {
+    constexpr int64_t kHuge = int64_t{1} << 20;
+    return batches_left-- > 0 ? CountingDataset::sample() : ImageExtents{kHuge, kHuge, 2 * kHuge};
+  }
+  mutable int64_t batches_left = INT64_MAX;
+};
+
+TEST(LoaderTest, WithoutMemoryForLargerBatchesItStaysAsItWas) {
+  for (const int prefetch : {0, 2}) {
+    for (int64_t batches = 0; batches <= prefetch; ++batches) {
+      const auto dataset = std::make_shared<TooLarge>(10);
+      const auto loader = *Loader::Create(
+          dataset, Split::kTrain, AllIndices(10),
+          {.batch = 2, .rank = 1, .ranks = 3, .shuffle = false, .prefetch = prefetch});
+      dataset->batches_left = batches;
+      EXPECT_FALSE(loader->Skip(3).ok());
+      EXPECT_FALSE(loader->Skip(3).ok()) << "the memory was not allocated before";
+      dataset->batches_left = INT64_MAX;
+      EXPECT_EQ(loader->steps(), 2);
+      EXPECT_EQ(loader->max_batch(), 2);
+      EXPECT_EQ(Epoch(*loader, 0), (std::vector<int64_t>{2, 3, 8}));
+      ASSERT_EQ(absl::OkStatus(), loader->Skip(3));
+      EXPECT_EQ(Epoch(*loader, 0), (std::vector<int64_t>{6, 7}));
+    }
+  }
+}
+
 TEST(LoaderTest, MayEndAtAnyStep) {
   for (int taken = 0; taken < 12; ++taken) {
     for (int threads : {1, 3}) {
