@@ -1,6 +1,7 @@
 // Saves the state of a run while it trains, and restores the newest one: parameters, optimizer
 // state, random numbers, place in the epoch, schedulers (models/checkpoint/training_state.h). A run
-// that resumes continues bit for bit.
+// that resumes continues bit for bit, but for the rounding of the metrics of an epoch that was
+// interrupted on several ranks.
 
 #ifndef DTNN_MODELS_CALLBACKS_CHECKPOINTER_H_
 #define DTNN_MODELS_CALLBACKS_CHECKPOINTER_H_
