@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "data/check_labels.h"
 #include "tensor/errors.h"
+#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -48,7 +50,10 @@ class MoreClasses : public Dataset {
     DTNN_RETURN_IF_ERROR(dataset_->Read(split, indices, format, x, targets));
     if (numbers_.empty()) return absl::OkStatus();
     int32_t* const labels = targets.data<int32_t>();
-    for (size_t i = 0; i < indices.size(); ++i) labels[i] = numbers_[size_t(labels[i])];
+    for (size_t i = 0; i < indices.size(); ++i) {
+      DTNN_RETURN_IF_ERROR(CheckLabel(*dataset_, split, indices[i], labels[i]));
+      labels[i] = numbers_[size_t(labels[i])];
+    }
     return absl::OkStatus();
   }
 
@@ -102,6 +107,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> WithClassNames(
   if (!fits) {
     return InvalidArgument("data set ", dataset->name(), " has the classes ", ListOf(own),
                            ", which do not fit ", ListOf(names));
+  }
+  for (const Split split : {Split::kTrain, Split::kTest}) {
+    DTNN_RETURN_IF_ERROR(CheckLabels(*dataset, split));
   }
   return std::make_shared<MoreClasses>(std::move(dataset), int64_t(names.size()),
                                        std::vector<std::string>(names.begin(), names.end()),

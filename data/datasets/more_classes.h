@@ -23,7 +23,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> WithClasses(std::shared_ptr<const
 // `dataset` with the classes `names`, in that order: labels become the numbers that their names
 // have there. Itself where they are the same, and where either has no names. InvalidArgument, with
 // both lists, where a class of the data set is not among them; targets that are values must have
-// the same names in the same order.
+// the same names in the same order; and for labels that are not its classes (check_labels.h), which
+// are an error of Read, too.
 absl::StatusOr<std::shared_ptr<const Dataset>> WithClassNames(
     std::shared_ptr<const Dataset> dataset, std::span<const std::string> names);
 

@@ -1,11 +1,14 @@
 #include "data/datasets/more_classes.h"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 
 #include "data/testing/counting_dataset.h"
 #include "gtest/gtest.h"
+#include "tensor/status_macros.h"
 #include "tensor/tensor.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -113,6 +116,41 @@ TEST(MoreClassesTest, LabelsFollowTheNames) {
   EXPECT_EQ(*WithClassNames(dataset, {}), dataset) << "nobody knows the names";
   const auto unnamed = std::make_shared<CountingDataset>(3);
   EXPECT_EQ(*WithClassNames(unnamed, names), unnamed);
+}
+
+// Labels that are not numbers of its classes, where they are read or known before.
+class Wrong : public Named {
+ public:
+  Wrong(int32_t label, bool known) : Named({"a", "b", "c"}), label_(label), known_(known) {}
+  std::vector<int32_t> labels(Split) const override {
+    return known_ ? std::vector<int32_t>{0, 1, label_} : std::vector<int32_t>();
+  }
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    DTNN_RETURN_IF_ERROR(Named::Read(split, indices, format, x, targets));
+    std::fill_n(targets.data<int32_t>(), indices.size(), label_);
+    return absl::OkStatus();
+  }
+
+ private:
+  const int32_t label_;
+  const bool known_;
+};
+
+TEST(MoreClassesTest, LabelsWithoutANameAreErrors) {
+  const std::vector<std::string> names = {"c", "b", "a"};
+  const Tensor x = *Tensor::Zeros(DType::kFloat32, Shape{1, 2, 3, 1});
+  const Tensor targets = *Tensor::Zeros(DType::kInt32, Shape{1});
+  const int64_t index[] = {2};
+  for (const int32_t label : {-1, 3}) {
+    const std::string message =
+        StrCat("split): sample 2 has label ", label, ", but there are 3 classes");
+    const auto renamed = *WithClassNames(std::make_shared<Wrong>(label, /*known=*/false), names);
+    EXPECT_EQ(renamed->Read(Split::kTest, index, TensorFormat::kNHWC, x, targets),
+              absl::InvalidArgumentError("counting (test " + message));
+    EXPECT_EQ(WithClassNames(std::make_shared<Wrong>(label, /*known=*/true), names).status(),
+              absl::InvalidArgumentError("counting (train " + message));
+  }
 }
 
 TEST(MoreClassesTest, OtherNamesAreRefusedWithBothLists) {

@@ -161,5 +161,27 @@ TEST_F(RunObjectsTest, DataAreBorrowedAndTheirImagesDecodedBySeveralThreads) {
   EXPECT_EQ(run->Fit(), absl::OkStatus());
 }
 
+// A label that is not a class.
+class Unlabelled : public Decoded {
+ public:
+  std::vector<int32_t> labels(Split split) const override {
+    std::vector<int32_t> labels(size_t(size(split)));
+    labels[5] = -1;
+    return labels;
+  }
+};
+
+TEST_F(RunObjectsTest, LabelsOfOwnDataMustBeClasses) {
+  const Unlabelled data;
+  for (const char* part : {"", "1/2@dirichlet:0.3"}) {
+    RunOptions options = Short(1);
+    options.data.part = part;
+    options.training.class_weights = "balanced";
+    EXPECT_THAT(
+        Message(TrainingRun::Create(options, {.network = Small(data), .dataset = data}).status()),
+        HasSubstr(" (train split): sample 5 has label -1, but there are 4 classes"));
+  }
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -161,6 +161,9 @@ absl::StatusOr<Divided> DivideSamples(const Division& division, int64_t n,
     return InvalidArgument(
         "needs one class per sample, known before samples are read; these have values, or tell it "
         "only with each sample");
+  } else if (int64_t(labels.size()) != n ||
+             std::ranges::any_of(labels, [](int32_t label) { return label < 0; })) {
+    return absl::InvalidArgumentError("the labels must be one class per sample");
   } else if (division.kind == DivisionKind::kDirichlet) {
     DivideByDirichlet(division, labels, divided);
   } else {

@@ -211,6 +211,15 @@ TEST(DivisionTest, OtherTextsAreRefused) {
             "\"sizes:1:x\": expected a seed after the second colon, a whole number from 0");
 }
 
+TEST(DivisionTest, LabelsAreOneClassPerSample) {
+  for (const char* text : {"dirichlet:1", "labels:1"}) {
+    for (const auto& labels : {std::vector<int32_t>{0, 1, -1}, {0, 1}}) {
+      const auto divided = DivideSamples(*ParseDivision(text), 3, labels, 2);
+      EXPECT_TRUE(absl::IsInvalidArgument(divided.status())) << text;
+    }
+  }
+}
+
 TEST(DivisionTest, LabelsMustSuffice) {
   EXPECT_EQ(Error("labels:11"), "11 labels per client, but the samples have 10");
   EXPECT_THAT(Error("labels:2", 100, 4, false), HasSubstr("needs one class per sample"));

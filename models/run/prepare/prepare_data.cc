@@ -11,6 +11,7 @@
 #include "comm/gather_values.h"
 #include "comm/ranks/job/exit_code.h"
 #include "comm/ranks/job/interrupt.h"
+#include "data/check_labels.h"
 #include "data/datasets/more_classes.h"
 #include "kernels/libraries/kept_plans.h"
 #include "models/callbacks/history.h"
@@ -203,6 +204,9 @@ absl::Status LoadData(PreparedRun& run, RunLog& log) {
     DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options, SampleOf(run.initial_model)));
   }
   if (loads || run.objects.dataset != nullptr) {  // else the generation before did this
+    for (const Split split : {Split::kTrain, Split::kTest}) {
+      DTNN_RETURN_IF_ERROR(CheckLabels(*run.dataset, split));
+    }
     for (const std::string& warning : run.dataset->warnings()) log.Warn(warning);
     DTNN_RETURN_IF_ERROR(FollowClasses(run, log));
   }
