@@ -22,7 +22,7 @@ inline absl::Status CheckSoftmax(std::string_view operation, const SoftmaxSpec& 
     return CheckOperand(operation, "an operand", matrix, device, dtype, shape, Pitch::kAllowed);
   };
   for (const Tensor* input : inputs) DTNN_RETURN_IF_ERROR(check(*input, spec.dtype));
-  for (const Tensor* result : results) DTNN_RETURN_IF_ERROR(check(*result, WideOf(spec.dtype)));
+  for (const Tensor* result : results) DTNN_RETURN_IF_ERROR(check(*result, spec.result_dtype()));
   if (shape.rank() == 2 && shape[1] == spec.columns) return absl::OkStatus();
   return InvalidArgument(operation, ": shape ", shape.ToString(), ", expected rows of ",
                          spec.columns, " columns");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/elementwise/operands.h"
 #include "kernels/softmax/check.h"
@@ -26,6 +27,7 @@ namespace dtnn {
 // One pass over rows; which operands take part depends on the function.
 struct SoftmaxPass {
   DType dtype;
+  bool narrow_result;
   int64_t columns;
   Operand x = {}, y = {}, dy = {}, dx = {};
   bool accumulate = false;
@@ -57,8 +59,8 @@ Wide<T> MaximumOf(const T* x, int64_t count) {
   return hn::GetLane(hn::MaxOfLanes(d, max));
 }
 
-// y = e^(x - max); returns the sum of y.
-template <typename T>
+// y = e^(x - max), where it is kept; returns the sum of y.
+template <bool kKept, typename T>
 Wide<T> ExpAndSum(const T* x, Wide<T> max, int64_t count, Wide<T>* y) {
   const hn::ScalableTag<Wide<T>> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
@@ -67,12 +69,12 @@ Wide<T> ExpAndSum(const T* x, Wide<T> max, int64_t count, Wide<T>* y) {
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     const auto e = ExpOfNonPositive(d, hn::Sub(LoadAll(d, x + i), shift));
-    StoreAll(e, d, y + i);
+    if constexpr (kKept) StoreAll(e, d, y + i);
     sum = hn::Add(sum, e);
   }
   if (const size_t rest = size_t(count - i); rest > 0) {
     const auto e = ExpOfNonPositive(d, hn::Sub(LoadFirst(d, x + i, rest), shift));
-    StoreFirst(e, d, y + i, rest);
+    if constexpr (kKept) StoreFirst(e, d, y + i, rest);
     sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, rest), e));
   }
   return hn::GetLane(hn::SumOfLanes(d, sum));
@@ -118,6 +120,16 @@ struct ScaledBy {
   }
 };
 
+// e^(x - max) * factor
+template <typename T>
+struct ScaledExp {
+  T max, factor;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return hn::Mul(ExpOfNonPositive(d, hn::Sub(x, hn::Set(d, max))), hn::Set(d, factor));
+  }
+};
+
 template <typename T>
 struct ReducedAndScaledBy {
   T less, factor;
@@ -137,22 +149,29 @@ struct SoftmaxGradient {
   }
 };
 
-template <typename T>
+// Elements are of type T, results of type R.
+template <typename T, typename R>
 void ForwardTyped(const SoftmaxPass& pass, int64_t begin, int64_t end) {
   using W = Wide<T>;
   for (int64_t row = begin; row < end; ++row) {
     const T* x = pass.x.At<const T>(row, 0);
-    W* y = pass.y.At<W>(row, 0);
-    const W sum = ExpAndSum(x, MaximumOf(x, pass.columns), pass.columns, y);
-    Transform(ScaledBy<W>{1 / sum}, pass.columns, y, y);
+    R* y = pass.y.At<R>(row, 0);
+    const W max = MaximumOf(x, pass.columns);
+    if constexpr (std::is_same_v<R, W>) {
+      const W sum = ExpAndSum<true>(x, max, pass.columns, y);
+      Transform(ScaledBy<W>{1 / sum}, pass.columns, y, y);
+    } else {
+      const W sum = ExpAndSum<false>(x, max, pass.columns, static_cast<W*>(nullptr));
+      Transform(ScaledExp<W>{max, 1 / sum}, pass.columns, y, x);
+    }
   }
 }
 
-template <typename T>
+template <typename T, typename R>
 void BackwardTyped(const SoftmaxPass& pass, int64_t begin, int64_t end) {
   using W = Wide<T>;
   for (int64_t row = begin; row < end; ++row) {
-    const W *y = pass.y.At<const W>(row, 0), *dy = pass.dy.At<const W>(row, 0);
+    const R *y = pass.y.At<const R>(row, 0), *dy = pass.dy.At<const R>(row, 0);
     T* dx = pass.dx.At<T>(row, 0);
     const SoftmaxGradient<W> gradient = {DotOf(y, dy, pass.columns)};
     if (pass.accumulate) {
@@ -179,7 +198,7 @@ void CrossEntropyTyped(const SoftmaxPass& pass, int64_t begin, int64_t end) {
     // Before y or dx overwrite x.
     const double distance = double(max) - double(x[label]);
     const W distances = smoothing == 0 ? W(0) : DistancesOf(x, max, pass.columns);
-    const W sum = ExpAndSum(x, max, pass.columns, y);
+    const W sum = ExpAndSum<true>(x, max, pass.columns, y);
     const double log_sum = std::log(double(sum));
     double loss = std::clamp(log_sum + distance, least, most);
     if (smoothing != 0) {
@@ -202,13 +221,17 @@ void CrossEntropyTyped(const SoftmaxPass& pass, int64_t begin, int64_t end) {
 }
 
 void ForwardRows(const SoftmaxPass& pass, int64_t begin, int64_t end) {
-  DispatchCpuFloating(pass.dtype,
-                      [&](auto zero) HWY_ATTR { ForwardTyped<decltype(zero)>(pass, begin, end); });
+  DispatchCpuFloating(pass.dtype, [&]<typename T>(T) HWY_ATTR {
+    pass.narrow_result ? ForwardTyped<T, T>(pass, begin, end)
+                       : ForwardTyped<T, Wide<T>>(pass, begin, end);
+  });
 }
 
 void BackwardRows(const SoftmaxPass& pass, int64_t begin, int64_t end) {
-  DispatchCpuFloating(pass.dtype,
-                      [&](auto zero) HWY_ATTR { BackwardTyped<decltype(zero)>(pass, begin, end); });
+  DispatchCpuFloating(pass.dtype, [&]<typename T>(T) HWY_ATTR {
+    pass.narrow_result ? BackwardTyped<T, T>(pass, begin, end)
+                       : BackwardTyped<T, Wide<T>>(pass, begin, end);
+  });
 }
 
 void CrossEntropyRows(const SoftmaxPass& pass, int64_t begin, int64_t end) {
@@ -240,7 +263,8 @@ class SoftmaxCpu : public Softmax {
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, Device::Cpu(), {&x}, {&y}));
     const RowGrid grid = {x.shape()[0], spec_.columns};
-    SoftmaxPass pass = {.dtype = spec_.dtype, .columns = spec_.columns};
+    SoftmaxPass pass = {
+        .dtype = spec_.dtype, .narrow_result = spec_.narrow_result, .columns = spec_.columns};
     pass.x = OperandIn(grid, x, kMatrix);
     pass.y = OperandIn(grid, y, kMatrix);
     ParallelFor(0, grid.rows, GrainOf(grid.columns), [&](int64_t begin, int64_t end) {
@@ -253,7 +277,8 @@ class SoftmaxCpu : public Softmax {
                         bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, Device::Cpu(), {&dx}, {&y, &dy}));
     const RowGrid grid = {y.shape()[0], spec_.columns};
-    SoftmaxPass pass = {.dtype = spec_.dtype, .columns = spec_.columns};
+    SoftmaxPass pass = {
+        .dtype = spec_.dtype, .narrow_result = spec_.narrow_result, .columns = spec_.columns};
     pass.y = OperandIn(grid, y, kMatrix);
     pass.dy = OperandIn(grid, dy, kMatrix);
     pass.dx = OperandIn(grid, dx, kMatrix);
@@ -277,7 +302,7 @@ class SoftmaxCrossEntropyCpu : public SoftmaxCrossEntropy {
     DTNN_RETURN_IF_ERROR(
         CheckSoftmaxCrossEntropy(spec_, Device::Cpu(), x, labels, y, losses, dx, scale));
     const RowGrid grid = {x.shape()[0], spec_.columns};
-    SoftmaxPass pass = {.dtype = spec_.dtype, .columns = spec_.columns};
+    SoftmaxPass pass = {.dtype = spec_.dtype, .narrow_result = false, .columns = spec_.columns};
     pass.x = OperandIn(grid, x, kMatrix);
     pass.y = OperandIn(grid, y, kMatrix);
     pass.dx = OperandIn(grid, dx, kMatrix);

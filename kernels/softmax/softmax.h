@@ -10,7 +10,8 @@
 // over K columns: loss = -(1 - s) * log clip(y_t) - s / K * sum(log y), dx = (y - t') *
 // gradient_scale.
 //
-// Where x and dx have 16 bits, everything else is float32: y, dy and losses.
+// Where x and dx have 16 bits, everything else is float32: y, dy and losses. A softmax alone may
+// have y and dy of 16 bits too, which are rounded once.
 
 #ifndef DTNN_KERNELS_SOFTMAX_SOFTMAX_H_
 #define DTNN_KERNELS_SOFTMAX_SOFTMAX_H_
@@ -29,6 +30,9 @@ struct SoftmaxSpec {
   int64_t rows = 0, columns = 0;  // rows: the most a call will bring
   DType dtype = DType::kFloat32;  // of x and dx; y, dy and losses are WideOf it
   double label_smoothing = 0;     // [0, 1); of the cross entropy
+  bool narrow_result = false;     // y and dy are of dtype too; of Softmax
+
+  DType result_dtype() const { return narrow_result ? dtype : WideOf(dtype); }
 };
 
 class Softmax {

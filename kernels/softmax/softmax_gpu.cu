@@ -1,4 +1,5 @@
 #include <cmath>
+#include <type_traits>
 
 #include "kernels/elementwise/grid_gpu.h"
 #include "kernels/gpu/runner.h"
@@ -19,24 +20,26 @@ DTNN_HOST_DEVICE Wide<T> RowMaximum(const T* x, int64_t columns, Group group) {
   return group.Max(max);
 }
 
-// y = e^(x - max); the sum of y. y may be x.
-template <typename T, class Group>
-DTNN_HOST_DEVICE Wide<T> RowExponentials(const T* x, Wide<T> max, Wide<T>* y, int64_t columns,
+// y = e^(x - max), unless it has 16 bits; the sum of these. y may be x.
+template <typename T, typename R, class Group>
+DTNN_HOST_DEVICE Wide<T> RowExponentials(const T* x, Wide<T> max, R* y, int64_t columns,
                                          Group group) {
   Wide<T> sum = 0;
   for (int64_t j = group.lane(); j < columns; j += group.size()) {
-    y[j] = std::exp(Wide<T>(x[j]) - max);
-    sum += y[j];
+    const Wide<T> e = std::exp(Wide<T>(x[j]) - max);
+    if constexpr (std::is_same_v<R, Wide<T>>) y[j] = e;
+    sum += e;
   }
   return group.Sum(sum);
 }
 
-template <typename T>
+// Elements are of type T, results of type R.
+template <typename T, typename R>
 struct SoftmaxForwardBody {
   using W = Wide<T>;
   int64_t columns;
   GridView<const T> x;
-  GridView<W> y;
+  GridView<R> y;
 
   void Declare(int64_t rows, gpu::Accesses& accesses) {
     x.Declare({rows, columns}, accesses);
@@ -45,20 +48,26 @@ struct SoftmaxForwardBody {
   template <class Group>
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     const T* from = &x[{row, 0}];
-    W* to = &y[{row, 0}];
+    R* to = &y[{row, 0}];
     const W max = RowMaximum(from, columns, group);
     group.Sync();  // y may be x, and x[0] is everybody's
     const W factor = 1 / RowExponentials(from, max, to, columns, group);
-    for (int64_t j = group.lane(); j < columns; j += group.size()) to[j] *= factor;
+    for (int64_t j = group.lane(); j < columns; j += group.size()) {
+      if constexpr (std::is_same_v<R, W>) {
+        to[j] *= factor;
+      } else {
+        to[j] = R(std::exp(W(from[j]) - max) * factor);
+      }
+    }
   }
 };
 
-template <typename T>
+template <typename T, typename R>
 struct SoftmaxBackwardBody {
   using W = Wide<T>;
   int64_t columns;
   bool accumulate;
-  GridView<const W> y, dy;
+  GridView<const R> y, dy;
   GridView<T> dx;
 
   void Declare(int64_t rows, gpu::Accesses& accesses) {
@@ -70,10 +79,10 @@ struct SoftmaxBackwardBody {
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     W dot = 0;
     for (int64_t j = group.lane(); j < columns; j += group.size())
-      dot += y[{row, j}] * dy[{row, j}];
+      dot += W(y[{row, j}]) * W(dy[{row, j}]);
     dot = group.Sum(dot);
     for (int64_t j = group.lane(); j < columns; j += group.size()) {
-      const W gradient = y[{row, j}] * (dy[{row, j}] - dot);
+      const W gradient = W(y[{row, j}]) * (W(dy[{row, j}]) - dot);
       T& to = dx[{row, j}];
       to = T(accumulate ? W(to) + gradient : gradient);
     }
@@ -146,9 +155,12 @@ class SoftmaxGpu : public Softmax {
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, runner_.device(), {&x}, {&y}));
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEachRow("softmax", x.shape()[0],
-                                SoftmaxForwardBody<T>{spec_.columns, RowsIn<const T>(spec_, x),
-                                                      RowsIn<Wide<T>>(spec_, y)});
+      const auto run = [&]<typename R>(R) {
+        return runner_.ForEachRow("softmax", x.shape()[0],
+                                  SoftmaxForwardBody<T, R>{spec_.columns, RowsIn<const T>(spec_, x),
+                                                           RowsIn<R>(spec_, y)});
+      };
+      return spec_.narrow_result ? run(T{}) : run(Wide<T>{});
     });
   }
 
@@ -156,10 +168,13 @@ class SoftmaxGpu : public Softmax {
                         bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, runner_.device(), {&dx}, {&y, &dy}));
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEachRow(
-          "softmax", y.shape()[0],
-          SoftmaxBackwardBody<T>{spec_.columns, accumulate, RowsIn<const Wide<T>>(spec_, y),
-                                 RowsIn<const Wide<T>>(spec_, dy), RowsIn<T>(spec_, dx)});
+      const auto run = [&]<typename R>(R) {
+        return runner_.ForEachRow(
+            "softmax", y.shape()[0],
+            SoftmaxBackwardBody<T, R>{spec_.columns, accumulate, RowsIn<const R>(spec_, y),
+                                      RowsIn<const R>(spec_, dy), RowsIn<T>(spec_, dx)});
+      };
+      return spec_.narrow_result ? run(T{}) : run(Wide<T>{});
     });
   }
 

@@ -88,6 +88,38 @@ TEST_P(SoftmaxTest, ForwardEqualsReferenceDensePitchedAndInPlace) {
   }
 }
 
+// Computed in float32, and rounded once.
+TEST(SoftmaxBfloat16Test, NarrowResultsAreRoundedOnce) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  constexpr DType kHalf = DType::kBfloat16, kWide = DType::kFloat32;
+  for (const int64_t columns : kColumns) {
+    const Shape shape = {3, columns};
+    SoftmaxSpec spec = {.rows = 3, .columns = columns};
+    const auto wide = *CreateSoftmax(*cpu, spec);
+    spec.dtype = kHalf, spec.narrow_result = true;
+    const auto half = *CreateSoftmax(*cpu, spec);
+    const auto rounded = [](Doubles values) {
+      for (double& value : values) value = double(Bfloat16(float(value)));
+      return values;
+    };
+    const auto widened = [&](const Tensor& from) { return TensorOf(kWide, shape, Values(from)); };
+    for (const bool accumulate : {false, true}) {
+      const Tensor x = RandomTensor(kHalf, shape, 1), dy = RandomTensor(kHalf, shape, 2),
+                   y = Pitched(ZeroTensor(kHalf, shape), kMatrix),
+                   dx = RandomTensor(kHalf, shape, 3);
+      const Tensor wide_x = widened(x), wide_dx = widened(dx);
+      ASSERT_EQ(half->Forward(Pitched(x, kMatrix), y), absl::OkStatus());
+      ASSERT_EQ(half->Backward(y, Pitched(dy, kMatrix), dx, accumulate), absl::OkStatus());
+      ASSERT_EQ(wide->Backward(widened(y), widened(dy), wide_dx, accumulate), absl::OkStatus());
+      ASSERT_EQ(wide->Forward(wide_x, wide_x), absl::OkStatus());
+      EXPECT_EQ(Values(y), rounded(Values(wide_x))) << columns;
+      EXPECT_EQ(Values(dx), rounded(Values(wide_dx))) << columns;
+      ASSERT_EQ(half->Forward(x, x), absl::OkStatus());
+      EXPECT_EQ(Values(x), Values(y)) << columns << " in place";
+    }
+  }
+}
+
 TEST_P(SoftmaxTest, EqualLogitsAreExactAndLargeOnesDoNotOverflow) {
   const Tensor x = TensorOf(GetParam(), {4, 4},
                             {5, 5, 5, 5,           //
