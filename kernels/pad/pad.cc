@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/elementwise/operands.h"
-#include "kernels/gpu/images.h"
+#include "kernels/elementwise/rows_of_images.h"
 #include "kernels/pad/pad_gpu.h"
 #include "kernels/pad/places.h"
 #include "tensor/errors.h"
@@ -12,24 +12,6 @@
 namespace dtnn {
 namespace {
 
-// Rows of an image of either format: in NHWC each pixel has a run of channels, in NCHW, whose
-// planes are images of their own, one of a single element.
-template <typename T>
-struct RowsView {
-  ImageView<T> view;
-  bool channels_last;
-  int64_t planes, run;
-
-  static RowsView Of(const Tensor& image, const PadSpec& spec) {
-    const bool last = spec.format == TensorFormat::kNHWC;
-    return {ImageView<T>::Of(image, spec.format), last, last ? 1 : spec.image.channels,
-            last ? spec.image.channels : 1};
-  }
-  T* Row(int64_t plane, int64_t row) const {
-    return view.data + plane / planes * view.image + plane % planes * view.channel + row * view.row;
-  }
-};
-
 class PadCpu : public Pad {
  public:
   explicit PadCpu(const PadSpec& spec) : spec_(spec) {}
@@ -37,8 +19,8 @@ class PadCpu : public Pad {
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckPadCall(spec_, Device::Cpu(), x, y));
     DispatchCpuFloating(spec_.dtype, [&]<typename T>(T) {
-      const auto from = RowsView<const T>::Of(x, spec_);
-      const auto to = RowsView<T>::Of(y, spec_);
+      const auto from = RowsOfImage<const T>(x);
+      const auto to = RowsOfImage<T>(y);
       ForEachRow(x.shape()[0] * from.planes, rows_.padded(), [&](int64_t plane, int64_t row) {
         const int64_t source = rows_.From(row);
         FillRow(from, source < 0 ? nullptr : from.Row(plane, source), to, to.Row(plane, row));
@@ -50,8 +32,8 @@ class PadCpu : public Pad {
   absl::Status Backward(const Tensor& dy, const Tensor& dx, bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckPadCall(spec_, Device::Cpu(), dx, dy));
     DispatchCpuFloating(spec_.dtype, [&]<typename T>(T) {
-      const auto from = RowsView<const T>::Of(dy, spec_);
-      const auto to = RowsView<T>::Of(dx, spec_);
+      const auto from = RowsOfImage<const T>(dy);
+      const auto to = RowsOfImage<T>(dx);
       ForEachRow(dx.shape()[0] * to.planes, rows_.extent, [&](int64_t plane, int64_t row) {
         for (int64_t column = 0; column < columns_.extent; ++column) {
           T* const pixel = to.Row(plane, row) + column * to.view.pixel;
@@ -63,6 +45,10 @@ class PadCpu : public Pad {
   }
 
  private:
+  template <typename T>
+  RowsOfImages<T> RowsOfImage(const Tensor& image) const {
+    return RowsOfImages<T>::Of(image, spec_.image.channels, spec_.format);
+  }
   template <class Body>
   void ForEachRow(int64_t planes, int64_t rows, const Body& body) const {
     const int64_t elements = columns_.padded() * spec_.image.channels;
@@ -73,7 +59,8 @@ class PadCpu : public Pad {
 
   // A row of y from one of x; null: of the constant.
   template <typename T>
-  void FillRow(const RowsView<const T>& from, const T* x, const RowsView<T>& to, T* y) const {
+  void FillRow(const RowsOfImages<const T>& from, const T* x, const RowsOfImages<T>& to,
+               T* y) const {
     const T value = T(spec_.value);
     const auto pixels = [&](int64_t begin, int64_t end) {
       for (int64_t column = begin; column < end; ++column) {
@@ -97,7 +84,7 @@ class PadCpu : public Pad {
 
   // The gradient of one pixel of x.
   template <typename T>
-  void AddPixel(const RowsView<const T>& from, int64_t plane, int64_t row, int64_t column,
+  void AddPixel(const RowsOfImages<const T>& from, int64_t plane, int64_t row, int64_t column,
                 bool accumulate, T* pixel) const {
     using W = Wide<T>;
     const bool once = rows_.IsOnce(row) && columns_.IsOnce(column);

@@ -15,6 +15,7 @@
 #include "kernels/channel_softmax/channel_softmax.h"
 #include "kernels/device/context.h"
 #include "kernels/group_norm/group_norm.h"
+#include "kernels/image_slice/image_slice.h"
 #include "kernels/pad/pad.h"
 #include "kernels/pixel_product/pixel_product.h"
 #include "kernels/pool/adaptive_pool.h"
@@ -111,6 +112,28 @@ TEST_P(ImageBatchesTest, Pad) {
     Check("backward", {spec.output()}, kImage, [&]() -> Call {
       return [pad = made()](Tensors from, const Tensor& to) {
         return pad->Backward(from[0], to, false);
+      };
+    });
+  }
+}
+
+TEST_P(ImageBatchesTest, ImageSlice) {
+  for (const int64_t step : {1, 2}) {
+    const ImageSliceSpec spec = {.image = kImage,
+                                 .begin = {1, 0},
+                                 .count = {2, 3},
+                                 .step = {1, step},
+                                 .format = format(),
+                                 .dtype = dtype()};
+    const auto made = [&] {
+      return std::shared_ptr<ImageSlice>(*CreateImageSlice(*context_, spec));
+    };
+    Check("forward", {kImage}, spec.output(), [&]() -> Call {
+      return [op = made()](Tensors from, const Tensor& to) { return op->Forward(from[0], to); };
+    });
+    Check("backward", {spec.output()}, kImage, [&]() -> Call {
+      return [op = made()](Tensors from, const Tensor& to) {
+        return op->Backward(from[0], to, false);
       };
     });
   }

@@ -10,6 +10,7 @@
 #include "kernels/channel_softmax/channel_softmax.h"
 #include "kernels/device/context.h"
 #include "kernels/group_norm/group_norm.h"
+#include "kernels/image_slice/image_slice.h"
 #include "kernels/int8/int8_conv2d.h"
 #include "kernels/pad/pad.h"
 #include "kernels/pixel_loss/pixel_loss.h"
@@ -94,6 +95,15 @@ TEST_P(RefusalsOfImagesTest, Pad) {
   const PadSpec spec = {
       .image = {5, 6, 3}, .top = 1, .bottom = 2, .left = 3, .right = 4, .format = format()};
   const auto primitive = *CreatePad(*context_, spec);
+  Tensor x = Images(spec.image), y = Images(spec.output());
+  ExpectRefusals({{"x", &x}, {"y", &y}}, [&] { return primitive->Forward(x, y); });
+  ExpectRefusals({{"dy", &y}, {"dx", &x}}, [&] { return primitive->Backward(y, x, false); });
+}
+
+TEST_P(RefusalsOfImagesTest, ImageSlice) {
+  const ImageSliceSpec spec = {
+      .image = {5, 6, 3}, .begin = {1, 0}, .count = {2, 3}, .step = 2, .format = format()};
+  const auto primitive = *CreateImageSlice(*context_, spec);
   Tensor x = Images(spec.image), y = Images(spec.output());
   ExpectRefusals({{"x", &x}, {"y", &y}}, [&] { return primitive->Forward(x, y); });
   ExpectRefusals({{"dy", &y}, {"dx", &x}}, [&] { return primitive->Backward(y, x, false); });

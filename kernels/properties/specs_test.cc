@@ -21,6 +21,7 @@
 #include "kernels/dropout/dropout.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/group_norm/group_norm.h"
+#include "kernels/image_slice/image_slice.h"
 #include "kernels/pad/pad.h"
 #include "kernels/pixel_loss/pixel_loss.h"
 #include "kernels/pixel_product/pixel_product.h"
@@ -236,6 +237,34 @@ TEST_F(SpecsTest, Pad) {
        [&](auto& s) { constant(s), s.right = kMost + 1; },
        [&](auto& s) { constant(s), s.value = kNaN; },
        [&](auto& s) { constant(s), s.value = -kInfinite; }});
+  ExpectTypes(spec, create);
+}
+
+TEST_F(SpecsTest, ImageSlice) {
+  const auto create = [&](const ImageSliceSpec& spec) {
+    return CreateImageSlice(*context_, spec).status();
+  };
+  const ImageSliceSpec spec = {
+      .image = {5, 7, 1}, .begin = {1, 2}, .count = {2, 2}, .step = {3, 4}};
+  Expect<ImageSliceSpec>(
+      spec, create,
+      {[](auto& s) { s.begin = 0; },
+       [](auto& s) {
+         s.count = 1, s.begin = {4, 6};
+       },
+       [](auto& s) { s.count = 1, s.step = INT64_MAX; },
+       [](auto& s) {
+         s.begin = 0, s.count = {5, 7}, s.step = 1;
+       }},
+      {[](auto& s) { s.image.height = 0; }, [](auto& s) { s.image.width = 0; },
+       [](auto& s) { s.image.channels = 0; }, [](auto& s) { s.begin.vertical = -1; },
+       [](auto& s) { s.begin.horizontal = -1; }, [](auto& s) { s.begin.vertical = 2; },
+       [](auto& s) { s.begin.horizontal = 3; }, [](auto& s) { s.count.vertical = 0; },
+       [](auto& s) { s.count.horizontal = 0; }, [](auto& s) { s.count.vertical = 3; },
+       [](auto& s) { s.count.horizontal = 3; }, [](auto& s) { s.count = INT64_MAX; },
+       [](auto& s) { s.step.vertical = 0; }, [](auto& s) { s.step.horizontal = 0; },
+       [](auto& s) { s.step.vertical = 4; }, [](auto& s) { s.step.horizontal = 5; },
+       [](auto& s) { s.step = -1; }, [](auto& s) { s.step = INT64_MAX; }});
   ExpectTypes(spec, create);
 }
 
