@@ -152,6 +152,12 @@ void BindNetwork(py::module_& module) {
                                            .value = value};
              self.steps.push_back([=](GraphBuilder& b) { b.Pad2d(options); });
            })
+      .def("slice2d",
+           [](Layers& self, Two begin, Two count, Two step) {
+             const Slice2dOptions options = {
+                 .begin = PairOf(begin), .count = PairOf(count), .step = PairOf(step)};
+             self.steps.push_back([=](GraphBuilder& b) { b.Slice2d(options); });
+           })
       .def("channel_shuffle",
            [](Layers& self, int64_t groups) {
              self.steps.push_back([=](GraphBuilder& b) { b.ChannelShuffle(groups); });

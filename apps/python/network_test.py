@@ -172,6 +172,11 @@ class NetworkTest(unittest.TestCase):
         self.assertIn("top 1, bottom 2, left 0, right 2, reflect", net.describe())
         self.assertIn("top 0, bottom 1, left 0, right 1, constant 0.5", net.describe())
 
+    def test_rows_and_columns_are_taken(self):
+        net = dtnn.Network().input(8, 8, 1).slice2d((1, 0), step=2).slice2d(count=(3, 2))
+        self.assertIn("rows from 1 on, step 2; columns from 0 on, step 2", net.describe())
+        self.assertIn("rows from 0 on: 3; columns from 0 on: 2", net.describe())
+
     def test_windows_lie_side_by_side(self):
         for pooled, inputs in (
             (dtnn.Network().max_pool2d(), 4 * 4 * 3),
@@ -227,6 +232,7 @@ class NetworkTest(unittest.TestCase):
         refuses(ValueError, "3 channels from channel 1 on", lambda n: n.channel_slice(1, 3))
         refuses(ValueError, "mode=wrap: expected constant, reflect or edge", lambda n: n.pad2d(1, mode="wrap"))
         refuses(ValueError, "pad: -1 rows or columns", lambda n: n.pad2d(-1))
+        refuses(ValueError, "3 rows from number 6 on", lambda n: n.slice2d((6, 0), (3, 1)))
         refuses(ValueError, "which 2 heads divide evenly", lambda n: n.self_attention(2))
         refuses(ValueError, "divides 4 channels into 3 groups", lambda n: n.conv2d(4, 1).group_norm(3))
         refuses(ValueError, "stride is 0, expected", lambda n: n.transposed_conv2d(3, stride=0))

@@ -25,6 +25,7 @@
 #include "layers/pixels/position_embedding.h"
 #include "layers/pixels/scale.h"
 #include "layers/pool2d.h"
+#include "layers/slice2d.h"
 #include "layers/softmax.h"
 #include "layers/upsampling/transposed_conv2d.h"
 #include "layers/upsampling/upsample2d.h"
@@ -64,6 +65,7 @@ LayerTable MakeTable() {
       {"AdaptiveAveragePool2D", AdaptiveAveragePool2dLayer::FromAttributes},
       {"Upsample2D", Upsample2dLayer::FromAttributes},
       {"Pad2D", Pad2dLayer::FromAttributes},
+      {"Slice2D", Slice2dLayer::FromAttributes},
       {"ClassToken", ClassTokenLayer::FromAttributes},
       {"PositionEmbedding", WithoutAttributes<PositionEmbeddingLayer>},
       {"PixelSlice", PixelSliceLayer::FromAttributes},

@@ -24,6 +24,7 @@
 #include "layers/pixels/pixel_slice.h"
 #include "layers/pixels/scale.h"
 #include "layers/pool2d.h"
+#include "layers/slice2d.h"
 #include "layers/upsampling/transposed_conv2d.h"
 #include "layers/upsampling/upsample2d.h"
 
@@ -68,6 +69,8 @@ Layers Unusual() {
           Upsample2dOptions{.scale = {3, 2}, .mode = ResizeMode::kLinear, .align_corners = true}),
       std::make_shared<Pad2dLayer>(Pad2dOptions{
           .before = {1, 2}, .after = {3, 4}, .mode = PadMode::kReflect, .value = 0.25}),
+      std::make_shared<Slice2dLayer>(
+          Slice2dOptions{.begin = {1, 2}, .count = {3, 4}, .step = {5, 6}}),
       std::make_shared<ClassTokenLayer>(3),
       std::make_shared<PixelSliceLayer>(2, 5),
       std::make_shared<ScaleLayer>(1.0 / 3),

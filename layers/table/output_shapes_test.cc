@@ -32,6 +32,7 @@
 #include "layers/pixels/position_embedding.h"
 #include "layers/pixels/scale.h"
 #include "layers/pool2d.h"
+#include "layers/slice2d.h"
 #include "layers/softmax.h"
 #include "layers/upsampling/transposed_conv2d.h"
 #include "layers/upsampling/upsample2d.h"
@@ -80,6 +81,7 @@ TEST_P(OutputShapesTest, LayersOfOneInputTakeOne) {
   const PositionEmbeddingLayer embedding;
   const ScaleLayer scale(1);
   const Pad2dLayer pad({});
+  const Slice2dLayer rows({});
   const Upsample2dLayer upsample({});
   const TransposedConv2dLayer transposed(3, {});
   const ChannelShuffleLayer shuffle(2);
@@ -87,7 +89,7 @@ TEST_P(OutputShapesTest, LayersOfOneInputTakeOne) {
   const GroupSoftmaxLayer group_softmax;
   const ImageFcLayer image_fc(3);
   for (const Layer* layer : std::initializer_list<const Layer*>{
-           &conv, &pool, &adaptive, &pixels, &token, &embedding, &scale, &pad, &upsample,
+           &conv, &pool, &adaptive, &pixels, &token, &embedding, &scale, &pad, &rows, &upsample,
            &transposed, &shuffle, &slice, &group_softmax, &image_fc}) {
     EXPECT_TRUE(layer->OutputShape(Shapes({kImage}), format()).ok()) << layer->type_name();
     Refuses(*layer, Images{}, "needs one input, not 0");
@@ -264,6 +266,11 @@ TEST_P(OutputShapesTest, Windows) {
         {13, 19, 4});
   Refuses(Pad2dLayer({.before = {5, 0}, .mode = PadMode::kReflect}), {kImage}, "mirrored");
   Refuses(Pad2dLayer({.after = {0, 7}, .mode = PadMode::kReflect}), {kImage}, "mirrored");
+  Makes(Slice2dLayer({.begin = {4, 6}}), {kImage}, {1, 1, 4});
+  Makes(Slice2dLayer({.count = {3, 3}, .step = {2, 3}}), {kImage}, {3, 3, 4});
+  Refuses(Slice2dLayer({.begin = {5, 0}}), {kImage}, "not in an image of 5");
+  Refuses(Slice2dLayer({.begin = {0, 7}}), {kImage}, "not in an image of 7");
+  Refuses(Slice2dLayer({.count = {3, 4}, .step = {2, 3}}), {kImage}, "not in an image of 7");
 }
 
 TEST_P(OutputShapesTest, Upsampling) {

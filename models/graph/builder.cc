@@ -68,6 +68,10 @@ GraphBuilder& GraphBuilder::Pad2d(const Pad2dOptions& options) {
   return Append(std::make_shared<Pad2dLayer>(options));
 }
 
+GraphBuilder& GraphBuilder::Slice2d(const Slice2dOptions& options) {
+  return Append(std::make_shared<Slice2dLayer>(options));
+}
+
 GraphBuilder& GraphBuilder::ChannelShuffle(int64_t groups) {
   return Append(std::make_shared<ChannelShuffleLayer>(groups));
 }

@@ -30,6 +30,7 @@
 #include "layers/normalization/group_normalization.h"
 #include "layers/pad2d.h"
 #include "layers/pool2d.h"
+#include "layers/slice2d.h"
 #include "layers/upsampling/transposed_conv2d.h"
 #include "layers/upsampling/upsample2d.h"
 #include "models/graph/graph.h"
@@ -68,6 +69,8 @@ class GraphBuilder {
   GraphBuilder& AdaptiveAveragePool2d(const Pair& output);
   GraphBuilder& Upsample2d(const Upsample2dOptions& options = {});
   GraphBuilder& Pad2d(const Pad2dOptions& options);
+  // Some rows and columns.
+  GraphBuilder& Slice2d(const Slice2dOptions& options);
   GraphBuilder& ChannelShuffle(int64_t groups);
   // Channels begin .. begin + count - 1.
   GraphBuilder& ChannelSlice(int64_t begin, int64_t count);

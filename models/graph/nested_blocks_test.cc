@@ -79,6 +79,17 @@ TEST_P(NestedBlocksTest, PaddedPathsAmongOthers) {
   EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) { b.Concat(paths); })));
 }
 
+// Each takes every second pixel, and adds its gradient to those of the others.
+TEST_P(NestedBlocksTest, SlicesOfOneImage) {
+  std::vector<Path> paths;
+  for (const Pair begin : {Pair(0, 0), Pair(1, 0), Pair(0, 1), Pair(1, 1)}) {
+    paths.push_back([begin](GraphBuilder& p) {
+      p.Slice2d({.begin = begin, .count = {2, 2}, .step = 2}).Conv2d(3, {.kernel = 1});
+    });
+  }
+  EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) { b.Tanh().Concat(paths); })));
+}
+
 TEST_P(NestedBlocksTest, AttentionToFewerPixels) {
   const Path pooled = [](GraphBuilder& p) { p.Conv2d(4, {.kernel = 1}).MaxPool2d({.stride = 2}); };
   EXPECT_TRUE(CheckNetworkGradients(Network([&](GraphBuilder& b) {

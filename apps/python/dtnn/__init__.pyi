@@ -187,6 +187,18 @@ class Network:
         """
         ...
 
+    def slice2d(
+        self,
+        begin: int | tuple[int, int] = 0,
+        count: int | tuple[int, int] = 0,
+        step: int | tuple[int, int] = 1,
+    ) -> Network:
+        """Some rows and columns: count of them, or all that are left, from begin on, step apart.
+
+        slice2d(1, step=2) is x[1::2, 1::2].
+        """
+        ...
+
     def channel_shuffle(self, groups: int) -> Network:
         """Channels dealt from groups that lie one after the other, as in PyTorch."""
         ...

@@ -21,6 +21,7 @@ _NAMES_ELSEWHERE = {
     "adaptiveavgpool2d": "adaptive_average_pool2d",
     "upsampling2d": "upsample2d",
     "zeropadding2d": "pad2d",
+    "cropping2d": "slice2d",
     "batchnormalization": "batch_norm",
     "batchnorm2d": "batch_norm",
     "groupnormalization": "group_norm",
@@ -194,6 +195,19 @@ class Network:
         self._core.pad2d(
             pair("before", before), pair("after", after), text_bytes("mode", mode), float(value)
         )
+        return self
+
+    def slice2d(
+        self,
+        begin: int | tuple[int, int] = 0,
+        count: int | tuple[int, int] = 0,
+        step: int | tuple[int, int] = 1,
+    ) -> Network:
+        """Some rows and columns: count of them, or all that are left, from begin on, step apart.
+
+        slice2d(1, step=2) is x[1::2, 1::2].
+        """
+        self._core.slice2d(pair("begin", begin), pair("count", count), pair("step", step))
         return self
 
     def channel_shuffle(self, groups: int) -> Network:

@@ -61,6 +61,9 @@ class Network {
   Network& Pad2d(const Pad2dOptions& options) {
     return Then([=](GraphBuilder& b) { b.Pad2d(options); });
   }
+  Network& Slice2d(const Slice2dOptions& options) {
+    return Then([=](GraphBuilder& b) { b.Slice2d(options); });
+  }
   Network& ChannelShuffle(int64_t groups) {
     return Then([=](GraphBuilder& b) { b.ChannelShuffle(groups); });
   }

@@ -30,12 +30,16 @@ TEST(NetworkTest, HasAllLayersOfABuilder) {
   EXPECT_EQ(
       names([](Network& n) {
         n.Conv2d(2).MaxPool2d().AveragePool2d({.window = 1}).BatchNorm().Dropout(0.5);
-        n.AdaptiveAveragePool2d(1).Upsample2d().TransposedConv2d(2).Pad2d({.after = 1});
+        n.AdaptiveAveragePool2d(1)
+            .Upsample2d()
+            .TransposedConv2d(2)
+            .Pad2d({.after = 1})
+            .Slice2d({.begin = 1});
         n.ChannelShuffle(2).ChannelSlice(1, 1);
         n.Scale(0.5).ClassToken().PositionEmbedding().PixelSlice(0, 1).Flatten().Fc(3).Softmax();
       }),
       "Input Conv2D MaxPool2D AveragePool2D BatchNormalization Dropout AdaptiveAveragePool2D "
-      "Upsample2D TransposedConv2D Pad2D ChannelShuffle ChannelSlice Scale "
+      "Upsample2D TransposedConv2D Pad2D Slice2D ChannelShuffle ChannelSlice Scale "
       "ClassToken PositionEmbedding PixelSlice Flatten FC Softmax");
   const Network::Path same = [](GraphBuilder&) {};
   EXPECT_EQ(names([&](Network& n) {
