@@ -24,13 +24,15 @@ absl::StatusOr<std::unique_ptr<LayerOp>> SoftmaxLayer::Bind(const BindContext& c
         CreateChannelSoftmax(*context.device,
                              {.channels = ExtentsOf(context.output, context.format).channels,
                               .format = context.format,
-                              .dtype = context.dtype}));
+                              .dtype = context.dtype,
+                              .narrow_result = !context.wide_output}));
     return std::make_unique<SoftmaxOp<ChannelSoftmax>>(std::move(softmax));
   }
-  DTNN_ASSIGN_OR_RETURN(
-      std::unique_ptr<Softmax> softmax,
-      CreateSoftmax(*context.device,
-                    {.rows = context.batch, .columns = context.output[0], .dtype = context.dtype}));
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Softmax> softmax,
+                        CreateSoftmax(*context.device, {.rows = context.batch,
+                                                        .columns = context.output[0],
+                                                        .dtype = context.dtype,
+                                                        .narrow_result = !context.wide_output}));
   return std::make_unique<SoftmaxOp<Softmax>>(std::move(softmax));
 }
 

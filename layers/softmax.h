@@ -1,5 +1,6 @@
 // Softmax over the features of a sample, or over the channels of each pixel of an image; usually
-// the last layer, where the plan fuses it with the cross entropy.
+// the last layer, where the plan fuses it with the cross entropy and its result is float32 in any
+// mode; before other layers the result has the type of other values, and is rounded once.
 
 #ifndef DTNN_LAYERS_SOFTMAX_H_
 #define DTNN_LAYERS_SOFTMAX_H_

@@ -62,6 +62,8 @@ struct BindContext {
   // (weights), which are copies, filters in the order that the device computes with
   // (kernels/conv/filter_copies); vectors and the gradients of all parameters are float32.
   DType dtype = DType::kFloat32;
+  // The output is float32 where values have 16 bits: of a softmax that is the last layer.
+  bool wide_output = false;
   bool tf32 = false;  // the operands of float32 products may be rounded to TF32
   TensorFormat format = TensorFormat::kNHWC;
   bool training = false;

@@ -37,15 +37,7 @@ absl::Status Plan::ChooseTypes() {
   const std::vector<Node>& nodes = graph_.nodes();
   value_dtypes_.assign(nodes.size(), ActivationType(mode, dtype_));
   if (!IsHalf(value_dtypes_[0])) return absl::OkStatus();
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (KindOf(*nodes[i].layer) != FinalActivation::kSoftmax) continue;
-    if (i + 1 < nodes.size()) {
-      return Unimplemented("layer ", nodes[i].id, " (", nodes[i].layer->type_name(),
-                           "): a softmax before other layers is not available in math mode ",
-                           Name(mode), "; use fp32 or tf32");
-    }
-    value_dtypes_[i] = dtype_;
-  }
+  if (KindOf(*nodes.back().layer) == FinalActivation::kSoftmax) value_dtypes_.back() = dtype_;
   return absl::OkStatus();
 }
 
@@ -182,6 +174,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bo
       .device = context_,
       .batch = batch_,
       .dtype = options.int8 == nullptr ? value_dtypes_[0] : dtype_,
+      .wide_output = IsHalf(value_dtypes_[0]) && !IsHalf(value_dtypes_[size_t(index)]),
       .tf32 = context_->math_mode() == MathMode::kTf32,
       .format = graph_.format(),
       .training = training_,
