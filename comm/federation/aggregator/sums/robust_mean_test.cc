@@ -52,6 +52,11 @@ TEST(RobustMeanTest, KrumTakesThoseThatAreNearEachOther) {
   EXPECT_THAT(Mean("krum:0.2", {{3}, {4}, {90}, {5}, {4}}), ElementsAre(4)) << "five, less one";
 }
 
+// With two of them, 0 has the largest sum, 1 + 9; with one or three, 5 has.
+TEST(RobustMeanTest, KrumComparesFiveUpdatesWithTwoNeighbours) {
+  EXPECT_THAT(Mean("krum:0.2", {{3}, {0}, {5}, {1}, {3}}), ElementsAre(3));
+}
+
 TEST(RobustMeanTest, AStrategyThatCountsStepsNeedsAllUpdates) {
   const StrategyOptions nova = {.strategy = Strategy::kFednova};
   EXPECT_EQ(CheckRobust({}, nova, {}, 3, 64), absl::OkStatus());
