@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -95,6 +96,14 @@ TEST_F(FolderLockTest, ADeadProcessHoldsNothing) {
   { const Holder killed(folder_.string()); }
   const absl::StatusOr<FolderLock> lock = Take();
   EXPECT_TRUE(lock.ok()) << lock.status();
+}
+
+TEST_F(FolderLockTest, NothingStaysOfALongerNameThatADeadProcessLeft) {
+  std::ofstream(folder_ / ".lock") << std::string(256, 'x');
+  const absl::StatusOr<FolderLock> lock = Take();
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_EQ(std::string(Take().status().message()),
+            folder_.string() + ": is in use by this process");
 }
 
 TEST_F(FolderLockTest, HoldsWithinAProcessTooAndEndsWithTheObject) {
