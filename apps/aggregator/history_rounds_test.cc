@@ -31,6 +31,13 @@ TEST(HistoryRoundsTest, RoundsAreThoseOfTheFile) {
   EXPECT_EQ(rounds[1].metrics, (federation::Metrics{{"loss", 0.25}})) << "it was not tested";
 }
 
+TEST(HistoryRoundsTest, FactsOfAsynchronousRoundsAreNotMetrics) {
+  const std::vector<FederationFacts::Round> rounds =
+      RoundsOfHistory("epoch,loss,clients,samples,staleness,too_stale\n1,0.5,3,600,1.5,2\n");
+  ASSERT_EQ(rounds.size(), 1u);
+  EXPECT_EQ(rounds[0].metrics, (federation::Metrics{{"loss", 0.5}}));
+}
+
 TEST(HistoryRoundsTest, WhatIsNoRoundIsSkipped) {
   EXPECT_TRUE(RoundsOfHistory("").empty());
   EXPECT_TRUE(RoundsOfHistory("epoch,loss\n").empty());

@@ -23,6 +23,28 @@ TEST(LineRelayTest, OnlyWholeLinesArePassedOn) {
   EXPECT_EQ(out.str(), "[1] first\n[1] \n[0] half and half\n[1] second\n");
 }
 
+// What has been flushed.
+class FlushedText : public std::stringbuf {
+ public:
+  std::string flushed;
+
+ private:
+  int sync() override {
+    flushed = str();
+    return 0;
+  }
+};
+
+TEST(LineRelayTest, LinesAreSeenAtOnce) {
+  FlushedText text;
+  std::ostream out(&text);
+  LineRelay relay("", out);
+  relay.Take("first\nsec");
+  EXPECT_EQ(text.flushed, "first\n");
+  relay.Finish();
+  EXPECT_EQ(text.flushed, "first\nsec\n");
+}
+
 TEST(LineRelayTest, LinesOfJsonAreObjectsOfTheRank) {
   std::stringbuf written;
   JsonLines lines(written, {.program = "launch"}, Severity::kInfo);
