@@ -105,5 +105,22 @@ TEST(GradientReducerGpuTest, AStepMayBeLeft) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+TEST(GradientReducerGpuTest, AnErrorBeforeFinishEndsTheStepAndNotTheNext) {
+  const absl::Status status = RunRanks(1, [&](Communicator& c) -> absl::Status {
+    DTNN_ASSIGN_OR_RETURN(const auto context, DeviceContext::Create(Device::Simulated(0)));
+    DTNN_ASSIGN_OR_RETURN(const auto reducer,
+                          MakeReducer(c, *context, {.bucket_bytes = 64, .blocking = false}));
+    const Tensor on_host = RandomTensor(DType::kFloat32, {kElements}, 1);
+    const auto ignore = [](size_t) { return absl::OkStatus(); };
+    DTNN_RETURN_IF_ERROR(reducer->Begin(on_host));
+    reducer->Ready(500);
+    EXPECT_EQ(reducer->Finish(ignore).code(), absl::StatusCode::kInvalidArgument);
+    DTNN_RETURN_IF_ERROR(reducer->Begin(Put(*context, on_host)));
+    reducer->Ready(500);
+    return reducer->Finish(ignore);
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 }  // namespace
 }  // namespace dtnn

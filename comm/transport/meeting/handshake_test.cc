@@ -99,8 +99,8 @@ TEST(HandshakeTest, WhoLooksForAnotherDoorIsRefusedWithTheReason) {
       "it is rank 1 of 3, and this process calls rank 1 of 4; are two jobs at the same port?");
   EXPECT_FALSE(caller.done() || called.done());
   // A purpose that is none is shown all the same.
-  Handshake odd = Caller('a', "\x1b[2J"), other = Called();
-  EXPECT_EQ(Shake(odd, other).called.message(), "calls ?[2J; this is rank 1 of 3");
+  Handshake odd = Caller('a', "\x1b[2J\x7f"), other = Called();
+  EXPECT_EQ(Shake(odd, other).called.message(), "calls ?[2J?; this is rank 1 of 3");
 }
 
 TEST(HandshakeTest, TheFirst47CharactersOfAPurposeCount) {
