@@ -8,10 +8,13 @@ namespace dtnn::testing {
 namespace {
 
 std::atomic<bool> counting = false;
-std::atomic<int64_t> allocations = 0;
+std::atomic<int64_t> allocations = 0, allocated_bytes = 0;
 
 void* Allocate(size_t bytes, size_t alignment) {
-  if (counting) ++allocations;
+  if (counting) {
+    ++allocations;
+    allocated_bytes += int64_t(bytes);
+  }
   void* memory = alignment == 0
                      ? std::malloc(bytes == 0 ? 1 : bytes)
                      : std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
@@ -22,13 +25,14 @@ void* Allocate(size_t bytes, size_t alignment) {
 }  // namespace
 
 AllocationCounter::AllocationCounter() {
-  allocations = 0;
+  allocations = allocated_bytes = 0;
   counting = true;
 }
 
 AllocationCounter::~AllocationCounter() { counting = false; }
 
 int64_t AllocationCounter::count() const { return allocations; }
+int64_t AllocationCounter::bytes() const { return allocated_bytes; }
 
 }  // namespace dtnn::testing
 

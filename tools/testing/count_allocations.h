@@ -13,6 +13,7 @@ class AllocationCounter {
   AllocationCounter();   // at most one at a time
   ~AllocationCounter();  // stops counting
   int64_t count() const;
+  int64_t bytes() const;  // of all of them
 };
 
 }  // namespace dtnn::testing

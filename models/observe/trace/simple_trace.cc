@@ -151,7 +151,6 @@ void SimpleTrace::AddEnergy(const MeasuredEnergy& energy, std::vector<Row>& rows
 
 std::vector<SimpleTrace::Row> SimpleTrace::Rows(const MeasuredEnergy* energy) const {
   std::vector<std::vector<int64_t>> times(series_.size());
-  for (size_t i = 0; i < series_.size(); ++i) times[i].reserve(size_t(series_[i].calls));
   for (int64_t i = 0; i < used_; ++i) {
     times[size_t(times_[size_t(i)].series)].push_back(times_[size_t(i)].nanoseconds);
   }

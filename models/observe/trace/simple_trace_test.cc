@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tools/testing/count_allocations.h"
 
 namespace dtnn {
 namespace {
@@ -65,6 +66,16 @@ TEST(SimpleTraceTest, SumsAreExactWhereThereIsNoRoomForTimes) {
   EXPECT_EQ(trace.dropped(), 2);
   EXPECT_NE(trace.Text(kLayers).find("Model;11;02_Relu_forward;5;15.0;2.0\n"), std::string::npos)
       << trace.Text(kLayers);
+}
+
+TEST(SimpleTraceTest, CallsWithoutRoomForTheirTimesTakeNoMemory) {
+  SimpleTrace trace(kLayers, {.most_times = 3});
+  for (int64_t i = 0; i < 1'000'000; ++i) {
+    Report(trace, {.activity = Activity::kForward, .layer = 2}, 1000);
+  }
+  const testing::AllocationCounter counter;
+  EXPECT_NE(trace.Text(kLayers).find(";1000000;"), std::string::npos);
+  EXPECT_LT(counter.bytes(), 100'000);
 }
 
 // A meter of two lines, of 2 W and 3 W, that was read until nanosecond 10'000.
