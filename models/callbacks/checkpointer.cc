@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "comm/communicator.h"
 #include "comm/gather_values.h"
+#include "data/loading/epoch_division.h"
+#include "models/training/sampler_settings.h"
 #include "tensor/errors.h"
 #include "tensor/named_argument.h"
 #include "tensor/trace/observer.h"
@@ -137,12 +139,16 @@ void Checkpointer::CompareLength(const RunState& saved) const {
   const int64_t now = run_.identity ? run_.identity->epochs : 0;
   if (was == 0 || now == 0 || was == now || saved.training.epoch >= now) return;
   const SamplerSettings& sampler = saved.training.sampler;
-  const int64_t steps = std::max<int64_t>(1, sampler.samples / std::max<int64_t>(1, sampler.batch));
+  // Where ranks have data of their own, those of ranks that have equally many.
+  const EpochDivision epoch = {.samples = sampler.samples,
+                               .batch = std::max<int64_t>(1, sampler.batch),
+                               .ranks = std::max<int64_t>(1, sampler.ranks)};
+  const int64_t steps = std::max<int64_t>(1, epoch.steps());
+  const int64_t done = StepsBeforeFirst(sampler) + saved.training.step_in_epoch;
   const auto factor = [&](int64_t epochs) {
-    return run_.schedule->FactorIn(
-        {.step = saved.training.epoch * steps + std::min(saved.training.step_in_epoch, steps),
-         .steps_per_epoch = steps,
-         .total_steps = epochs * steps});
+    return run_.schedule->FactorIn({.step = saved.training.epoch * steps + std::min(done, steps),
+                                    .steps_per_epoch = steps,
+                                    .total_steps = epochs * steps});
   };
   const double before = factor(was), after = factor(now);
   if (std::abs(before - after) <= 1e-6) return;

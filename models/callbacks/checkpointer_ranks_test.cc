@@ -1,6 +1,8 @@
 // Ranks that each write checkpoints of their own continue from the same step.
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +11,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/callbacks/checkpointer.h"
+#include "models/callbacks/schedule.h"
+#include "models/checkpoint/run_identity.h"
 #include "models/testing/training_session.h"
+#include "optim/schedulers/cosine.h"
 #include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 
@@ -30,13 +35,15 @@ constexpr int64_t kEpochs = 3;  // of 4 steps
 
 // One rank of a process.
 struct Rank {
-  Rank(Communicator& communicator, const std::string& folder, const std::string& optimizer = "sgd")
+  Rank(Communicator& communicator, const std::string& folder, const std::string& optimizer = "sgd",
+       const ScheduleOptions& schedulers = {},
+       const std::optional<RunIdentity>& identity = std::nullopt)
       : graph(PatternMlp()),
         session(graph, OptionsOf(communicator)),
-        schedule(*session.trainer, *session.store, *session.device, {}),
+        schedule(*session.trainer, *session.store, *session.device, schedulers),
         checkpointer(
             {&graph, session.store.get(), session.device.get(), session.trainer.get(), &schedule,
-             optimizer},
+             optimizer, identity},
             {.folder = CheckpointFolder(absl::StrCat(folder, "-rank", communicator.rank())),
              .every_steps = 2,
              .say = [this](std::string_view line) { said.emplace_back(line); }}) {
@@ -153,6 +160,31 @@ TEST(CheckpointerRanksTest, RanksGoOnFromTheNewestThatAllHave) {
   Folder("newest");
   TrainUntil(folder, 6);
   EXPECT_EQ(Resumed(folder, 6), whole);
+}
+
+// A step takes the samples of both ranks.
+TEST(CheckpointerRanksTest, ALongerRunIsToldOfByTheStepsOfAllRanks) {
+  const std::string folder = Folder("longer");
+  const auto run = [&](int64_t epochs, const auto& work) {
+    const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+      Rank rank(communicator, folder, "sgd", {.schedulers = {std::make_shared<Cosine>()}},
+                RunIdentity{.epochs = epochs});
+      return work(rank);
+    });
+    ASSERT_TRUE(status.ok()) << status;
+  };
+  run(kEpochs, [](Rank& rank) {
+    EndAt end(rank, 6);  // in the middle of the second epoch
+    EXPECT_TRUE(rank.checkpointer.Begin().ok());
+    return rank.Train({&end});
+  });
+  run(2 * kEpochs, [](Rank& rank) {
+    EXPECT_TRUE(rank.checkpointer.Resume().ok());
+    EXPECT_THAT(rank.said,
+                ElementsAre(HasSubstr("continue with 0.853553 of the learning rate instead of "
+                                      "0.5")));
+    return absl::OkStatus();
+  });
 }
 
 TEST(CheckpointerRanksTest, OnlyTheRankOfADamagedFileWarnsOfIt) {

@@ -421,20 +421,28 @@ TEST(CheckpointerTest, AScheduleOverTheWholeRunThatBecomesLongerIsToldOf) {
             .say = [said = &made->said](std::string_view line) { said->emplace_back(line); }});
     return made;
   };
-  auto first = process(4, std::make_shared<Cosine>());
-  ASSERT_TRUE(first->checkpointer->Begin().ok());
-  ASSERT_TRUE(first->Train(13).ok());  // two epochs
-  first = nullptr;
-  auto same = process(4, std::make_shared<Cosine>());
-  ASSERT_TRUE(same->Resume().ok());
-  EXPECT_TRUE(same->said.empty());
-  same = nullptr;
-  auto longer = process(8, std::make_shared<Cosine>());
-  ASSERT_TRUE(longer->Resume().ok());
-  EXPECT_THAT(
-      longer->said,
-      ElementsAre("resumed run: the number of epochs was 4 and is now 8: schedules over the "
-                  "whole run continue with 0.853553 of the learning rate instead of 0.5"));
+  // Epochs of six steps, the last of which is smaller: the third begins, and is at its half.
+  for (const auto& [saved, factors] :
+       {std::pair(12, "0.853553 of the learning rate instead of 0.5"),
+        std::pair(15, "0.777785 of the learning rate instead of 0.308658")}) {
+    const bool whole = saved == 12;
+    std::filesystem::remove_all(folder);
+    auto first = process(4, std::make_shared<Cosine>());
+    ASSERT_TRUE(first->checkpointer->Begin().ok());
+    ASSERT_TRUE(first->Train(whole ? saved + 1 : saved, /*saves=*/!whole).ok());
+    first = nullptr;
+    auto same = process(4, std::make_shared<Cosine>());
+    ASSERT_TRUE(same->Resume().ok());
+    EXPECT_EQ(same->trainer->steps_done(), saved);
+    EXPECT_TRUE(same->said.empty());
+    same = nullptr;
+    auto longer = process(8, std::make_shared<Cosine>());
+    ASSERT_TRUE(longer->Resume().ok());
+    EXPECT_THAT(longer->said,
+                ElementsAre(absl::StrCat("resumed run: the number of epochs was 4 and is now 8: "
+                                         "schedules over the whole run continue with ",
+                                         factors)));
+  }
 }
 
 TEST(CheckpointerTest, ACheckpointOfAnOlderVersionIsTakenWithAWarning) {
