@@ -60,8 +60,6 @@ absl::Status ReportWriter::OnPassBegin(const Pass& pass) {
   if (pass.kind == Pass::Kind::kTraining) {
     report_.epochs_wanted = pass.epochs;
     epoch_ = {.epoch = pass.epoch + 1};
-    norms_ = 0;
-    steps_ = 0;
     speed_.Begin(pass);
   }
   if (pass.kind == Pass::Kind::kValidation) {
@@ -72,12 +70,6 @@ absl::Status ReportWriter::OnPassBegin(const Pass& pass) {
 }
 
 absl::Status ReportWriter::OnBatchEnd(const Pass& pass) {
-  if (pass.kind == Pass::Kind::kTraining) {
-    if (const auto norm = trainer_.engine().gradient_norm()) {
-      norms_ += *norm;
-      ++steps_;
-    }
-  }
   const bool validates = pass.kind == Pass::Kind::kValidation && pass.batch != nullptr;
   if (validates && pass.predictions->shape().rank() == 2) {  // not of pixels
     DTNN_RETURN_IF_ERROR(wrong_images_.Add(*pass.batch, *pass.predictions));
@@ -127,12 +119,11 @@ absl::Status ReportWriter::OnEpochEnd(const Pass& training, const Pass* validati
     epoch_.joules = *joules;
     epoch_.joules_per_sample = *joules / double(speed_.samples());
   }
-  if (steps_ > 0) {
-    epoch_.gradient_norm = norms_ / double(steps_);
-  } else {
-    DTNN_ASSIGN_OR_RETURN(const auto norm, trainer_.engine().MeasureGradientNorm());
-    epoch_.gradient_norm = norm.value_or(ReportEpoch::kUnknown);
+  std::optional<double> norm = trainer_.engine().mean_gradient_norm();
+  if (!norm) {
+    DTNN_ASSIGN_OR_RETURN(norm, trainer_.engine().MeasureGradientNorm());
   }
+  epoch_.gradient_norm = norm.value_or(ReportEpoch::kUnknown);
   report_.epochs.push_back(epoch_);
   report_.confusion = (options_.confusion == nullptr ? counter_ : *options_.confusion).confusion();
   report_.wrong_images = wrong_images_.images();

@@ -85,8 +85,6 @@ class ReportWriter : public Callback {
   WrongValuesFinder wrong_values_;
   PassSpeed speed_;    // of the training
   ReportEpoch epoch_;  // in progress
-  double norms_ = 0;   // of the gradients of its steps
-  int64_t steps_ = 0;
   bool warned_ = false;
 };
 

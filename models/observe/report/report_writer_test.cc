@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -219,6 +220,40 @@ TEST(ReportWriterTest, TimesMemoryAndNormsAreThere) {
   EXPECT_THAT(page.root.text, HasSubstr("2_FC, forward: "));
   EXPECT_NE(TableOf(page, "activity"), nullptr);
   EXPECT_NE(TableOf(page, "layer"), nullptr);
+}
+
+// Adds up the norms of an epoch's updates.
+struct NormsOfUpdates : Callback {
+  explicit NormsOfUpdates(const StepEngine& stepper) : engine(stepper) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind != Pass::Kind::kTraining || !engine.settled()) return absl::OkStatus();
+    sum += *engine.gradient_norm();
+    ++updates;
+    return absl::OkStatus();
+  }
+  absl::Status OnEpochEnd(const Pass&, const Pass*) override {
+    means.push_back(std::exchange(sum, 0) / std::exchange(updates, 0));
+    return absl::OkStatus();
+  }
+
+  const StepEngine& engine;
+  double sum = 0;
+  int updates = 0;
+  std::vector<double> means;
+};
+
+TEST(ReportWriterTest, WithClippingTheNormIsTheMeanOfAnEpochsUpdates) {
+  SessionOptions options;
+  options.training.accumulate_steps = 4;  // of six batches
+  options.training.clip_norm = 1e9;
+  Reported run(Path("norms.html"), options);
+  NormsOfUpdates norms(run.session.trainer->engine());
+  ASSERT_EQ(run.Train(2, {&norms}), absl::OkStatus());
+  ASSERT_THAT(norms.means, SizeIs(2));
+  EXPECT_NE(norms.means[0], norms.means[1]);
+  for (size_t epoch = 0; epoch < 2; ++epoch) {
+    EXPECT_DOUBLE_EQ(run.writer.report().epochs[epoch].gradient_norm, norms.means[epoch]);
+  }
 }
 
 // Without clipping, of an epoch's last update: what clipping that never happens measures there.

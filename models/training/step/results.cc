@@ -75,7 +75,7 @@ absl::Status StepEngine::ReadOldest(const Batch* batch, MetricAverages& averages
                         ? "noticed after its batch was gone"
                         : StrCat("noticed a step later; with the next batch: ", where));
   }
-  if (waiting.updated && results.size() > 2) gradient_norm_ = *results[2].data<double>();
+  if (waiting.updated && results.size() > 2) AddGradientNorm(*results[2].data<double>());
   return averages.Add(loss, results[1], waiting.targets);
 }
 

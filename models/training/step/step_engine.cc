@@ -18,6 +18,8 @@ void StepEngine::BeginPass(const RankShares& shares, int64_t step, int64_t first
   sync_.set_shares(shares);
   step_ = step;
   first_batch_ = first_batch;
+  norm_sum_ = 0;
+  norms_ = 0;
 }
 
 absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool last) {
@@ -49,9 +51,15 @@ absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool
     }
   }
   if (const Tensor norm = updater_->gradient_norm(); !late_ && settled() && !norm.empty()) {
-    gradient_norm_ = *norm.data<double>();
+    AddGradientNorm(*norm.data<double>());
   }
   return settled() ? sync_.EndUpdate(*store_) : absl::OkStatus();
+}
+
+void StepEngine::AddGradientNorm(double norm) {
+  gradient_norm_ = norm;
+  norm_sum_ += norm;
+  ++norms_;
 }
 
 // What a batch adds to the number that gradients are divided by.

@@ -154,6 +154,10 @@ class StepEngine {
   // Euclidean norm of the gradients of the last update whose results are known, before they were
   // clipped; nothing where nobody clips.
   std::optional<double> gradient_norm() const { return gradient_norm_; }
+  // The mean of those of the pass so far.
+  std::optional<double> mean_gradient_norm() const {
+    return norms_ == 0 ? std::nullopt : std::optional(norm_sum_ / double(norms_));
+  }
   // That, or, where nobody clips, what reading all gradients of the last update gives (updater.h).
   absl::StatusOr<std::optional<double>> MeasureGradientNorm() const;
   // The use of workspaces by training and evaluation, without keep_workspaces.
@@ -183,6 +187,7 @@ class StepEngine {
                         std::string_view where) const;
   absl::Status Remember(const MetricAverages* averages);
   absl::Status Undo(MetricAverages* averages);
+  void AddGradientNorm(double norm);
 
   const Graph graph_;
   ParameterStore* store_;
@@ -214,6 +219,8 @@ class StepEngine {
   federation::RenyiAccountant spent_;
   std::unique_ptr<PrivateSteps> private_;  // after PrepareForTraining; else null
   std::optional<double> gradient_norm_;
+  double norm_sum_ = 0;  // of the updates of the pass
+  int64_t norms_ = 0;
   // On devices whose results are read later. What the host knows of the steps that wait, oldest
   // first.
   struct Waiting {

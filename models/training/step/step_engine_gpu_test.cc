@@ -82,9 +82,10 @@ struct Trained {
   }
   // Everything that training leaves.
   std::vector<std::vector<double>> Outcome() {
-    std::vector<std::vector<double>> outcome = {Values(Get(device, store->all_values())),
-                                                averages.ToDoubles(),
-                                                {engine->gradient_norm().value_or(-1)}};
+    std::vector<std::vector<double>> outcome = {
+        Values(Get(device, store->all_values())),
+        averages.ToDoubles(),
+        {engine->gradient_norm().value_or(-1), engine->mean_gradient_norm().value_or(-1)}};
     for (const Tensor& slot : store->slots()) outcome.push_back(Values(Get(device, slot)));
     return outcome;
   }
