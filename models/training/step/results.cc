@@ -76,7 +76,12 @@ absl::Status StepEngine::ReadOldest(const Batch* batch, MetricAverages& averages
                         : StrCat("noticed a step later; with the next batch: ", where));
   }
   if (waiting.updated && results.size() > 2) AddGradientNorm(*results[2].data<double>());
-  return averages.Add(loss, results[1], waiting.targets);
+  DTNN_RETURN_IF_ERROR(averages.Add(loss, results[1], waiting.targets));
+  // The update was remembered before these results were known.
+  if (options_.whole_steps && options_.accumulate_steps > 1 && waiting.steps_done < steps_done_) {
+    settled_averages_ = averages;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status StepEngine::CatchUp(MetricAverages& averages) {

@@ -11,6 +11,7 @@ namespace dtnn {
 void StepEngine::set_steps_done(int64_t steps) {
   steps_done_ = steps;
   pending_batches_ = pending_samples_ = 0;
+  late_reads_.Drop();
   average_.Restored(steps);
 }
 
@@ -171,7 +172,8 @@ absl::Status StepEngine::Undo(MetricAverages* averages) {
     if (averages != nullptr) *averages = settled_averages_;
   }
   pending_batches_ = pending_samples_ = 0;
-  late_reads_.Drop();
+  // What waits is of this update, or of the one before, which stands.
+  if (waiting_[newest_].steps_done == steps_done_) late_reads_.Drop();
   if (settled_statistics_.empty()) return absl::OkStatus();
   store_->MarkChanged();
   DTNN_RETURN_IF_ERROR(context_->Copy(settled_statistics_, store_->statistics()));

@@ -140,6 +140,38 @@ TEST_P(StepEngineGpuTest, ACapturedStepHasTheBitsOfItsCalls) {
   }
 }
 
+// Also what the last update has left, which was not read yet.
+TEST_P(StepEngineGpuTest, AFailureLeavesEverythingAsAfterTheLastUpdate) {
+  for (const int64_t accumulate_steps : {1, 3}) {
+    for (uint64_t good = 0; good < uint64_t(accumulate_steps); ++good) {
+      const Training setup = {
+          .accumulate_steps = accumulate_steps, .clip_norm = 0.5, .whole_steps = true};
+      Trained whole(*gpu_, setup), failing(*gpu_, setup);
+      const auto train = [](Trained& run, uint64_t begin, uint64_t end) {
+        for (uint64_t step = begin; step < end; ++step) {
+          EXPECT_EQ(run.Step(RandomBatch(step, kLargest)), absl::OkStatus());
+        }
+      };
+      train(whole, 0, 3);
+      train(failing, 0, 3 + good);
+      Batch bad = RandomBatch(9, kLargest);
+      bad.targets.data<int32_t>()[1] = 4;
+      EXPECT_EQ(failing.Step(bad).code(), absl::StatusCode::kInvalidArgument);
+      for (Trained* run : {&whole, &failing}) {
+        EXPECT_EQ(run->engine->CatchUp(run->averages), absl::OkStatus());
+      }
+      EXPECT_EQ(failing.averages.samples(), 3 * kLargest) << accumulate_steps << ", " << good;
+      EXPECT_EQ(failing.Outcome(), whole.Outcome()) << accumulate_steps << ", " << good;
+      train(whole, 3, 6);
+      train(failing, 3, 6);
+      for (Trained* run : {&whole, &failing}) {
+        EXPECT_EQ(run->engine->CatchUp(run->averages), absl::OkStatus());
+      }
+      EXPECT_EQ(failing.Outcome(), whole.Outcome()) << accumulate_steps << ", " << good;
+    }
+  }
+}
+
 // Its graph names the memory of the plan that larger batches replace.
 TEST_P(StepEngineGpuTest, ACapturedStepIsForgottenWithItsPlan) {
   const auto outcome = [&](bool graphs) {
