@@ -4,7 +4,6 @@
 
 #include "layers/base/input_check.h"
 #include "tensor/errors.h"
-#include "tensor/rounding.h"
 
 namespace dtnn {
 namespace {
@@ -29,7 +28,7 @@ class Slice2dOp : public LayerOp {
 // All that are left where `count` is 0. Numbers that do not fit are the primitive's to refuse.
 int64_t CountOf(int64_t count, int64_t begin, int64_t step, int64_t extent) {
   if (count != 0 || step < 1 || begin < 0 || begin >= extent) return count;
-  return CeilDiv(extent - begin, step);
+  return (extent - begin - 1) / step + 1;
 }
 
 }  // namespace

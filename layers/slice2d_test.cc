@@ -56,6 +56,7 @@ TEST_P(Slice2dLayerTest, TheOutputHasTheRowsAndColumnsAskedFor) {
   EXPECT_EQ(output({}), image);
   EXPECT_EQ(output({.step = 2}), Sample(4, 4, 6));
   EXPECT_EQ(output({.begin = 1, .step = 2}), Sample(3, 4, 6));
+  EXPECT_EQ(output({.begin = {6, 1}, .step = INT64_MAX}), Sample(1, 1, 6));
   EXPECT_EQ(output({.begin = {2, 0}, .count = {3, 0}}), Sample(3, 8, 6));
   EXPECT_EQ(Slice2dLayer({.begin = {1, 0}, .count = {3, 0}, .step = {1, 2}}).SettingsCell(),
             "rows from 1 on: 3; columns from 0 on, step 2");
