@@ -168,6 +168,7 @@ ExportLayer FindExport(std::string_view type) {
       {"AdaptiveAveragePool2D", ExportAdaptiveAveragePool2d},
       {"Upsample2D", ExportUpsample2d},
       {"Pad2D", ExportPad2d},
+      {"Slice2D", ExportSlice2d},
       {"ChannelShuffle", ExportChannelShuffle},
       {"ChannelSlice", ExportChannelSlice},
       {"Scale", ExportScale},

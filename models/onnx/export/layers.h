@@ -53,6 +53,7 @@ absl::Status ExportAveragePool2d(const LayerToExport& layer, GraphWriter& writer
 absl::Status ExportAdaptiveAveragePool2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportUpsample2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportPad2d(const LayerToExport& layer, GraphWriter& writer);
+absl::Status ExportSlice2d(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportChannelShuffle(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportChannelSlice(const LayerToExport& layer, GraphWriter& writer);
 absl::Status ExportClassToken(const LayerToExport& layer, GraphWriter& writer);

@@ -111,4 +111,21 @@ absl::Status ExportPad2d(const LayerToExport& layer, GraphWriter& writer) {
   return absl::OkStatus();
 }
 
+// With steps, also of 1: import makes a slice of pixels of one row that has none.
+absl::Status ExportSlice2d(const LayerToExport& layer, GraphWriter& writer) {
+  const std::string& name = layer.node.name;
+  const Pair begin = layer.read.TwoInts("begin"), step = layer.read.TwoInts("step");
+  const ImageExtents output = ExtentsOf(layer.node.output, TensorFormat::kNCHW);
+  const auto numbers = [&](const char* what, int64_t rows, int64_t columns) {
+    return writer.AddIntegers(StrCat(name, "_", what), std::array{rows, columns});
+  };
+  writer.AddNode("Slice", name,
+                 {layer.inputs[0], numbers("begin", begin.vertical, begin.horizontal),
+                  numbers("end", begin.vertical + (output.height - 1) * step.vertical + 1,
+                          begin.horizontal + (output.width - 1) * step.horizontal + 1),
+                  numbers("axes", 2, 3), numbers("step", step.vertical, step.horizontal)},
+                 layer.output);
+  return absl::OkStatus();
+}
+
 }  // namespace dtnn

@@ -146,7 +146,7 @@ absl::Status ImportAddOfAxes(OperatorReader& op) {
 }
 
 absl::Status ImportSliceOfAxes(OperatorReader& op) {
-  DTNN_ASSIGN_OR_RETURN(const SliceBounds bounds, BoundsOf(op));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<SliceBounds> bounds, BoundsOf(op));
   return ImportSliceOfImage(op, bounds);
 }
 

@@ -208,19 +208,7 @@ TEST_F(ImportTokensTest, PartsOfThePixelsAreSlices) {
   slice.set_input(2, "five");
   EXPECT_THAT(Error(), HasSubstr("takes places 5 to 4 of axis 1 of (N, 15, 4)"));
   slice.set_input(3, "zero");
-  EXPECT_THAT(Error(), HasSubstr("takes a part of axis 0 of (N, 15, 4); only channels and pixels"));
-}
-
-// Rows of an image are parts of its pixels, columns are not.
-TEST_F(ImportAttentionTest, RowsOfAnImageAreASlice) {
-  Integers("one", {1}), Integers("three", {3}), Integers("two", {2});
-  onnx::NodeProto& slice = Node("Slice", {"c", "one", "three", "two"}, "s");
-  Integers("row", {-1, 4, 1, 10});
-  Node("Reshape", {"s", "row"}, "i");
-  End("i");
-  EXPECT_THAT(Layers(), ElementsAre("PixelSlice pixels 5 to 14"));
-  slice.set_input(3, "three");
-  EXPECT_THAT(Error(), HasSubstr("takes a part of axis 3 of (N, 4, 4, 5); only channels and"));
+  EXPECT_THAT(Error(), HasSubstr("takes a part of axis 0 of (N, 15, 4); only rows, columns, "));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "models/onnx/import/operators.h"
@@ -107,8 +108,8 @@ std::pair<int64_t, int64_t> SliceBounds::In(int64_t extent) const {
   return {begin, std::max(begin, bound(end))};
 }
 
-absl::StatusOr<SliceBounds> BoundsOf(OperatorReader& op) {
-  std::vector<int64_t> starts, ends, axes = {0}, steps = {1};
+absl::StatusOr<std::vector<SliceBounds>> BoundsOf(OperatorReader& op) {
+  std::vector<int64_t> starts, ends, axes, steps;
   if (op.num_inputs() > 1) {
     DTNN_ASSIGN_OR_RETURN(starts, op.Integers(1));
     DTNN_ASSIGN_OR_RETURN(ends, op.Integers(2));
@@ -121,24 +122,39 @@ absl::StatusOr<SliceBounds> BoundsOf(OperatorReader& op) {
   } else {
     starts = op.Ints("starts", {});
     ends = op.Ints("ends", {});
-    axes = op.Ints("axes", {0});
+    axes = op.Ints("axes", {});
   }
-  if (starts.size() != 1 || ends.size() != 1 || axes.size() != 1 ||
-      steps != std::vector<int64_t>{1}) {
-    return Unimplemented("slices several axes, or not in steps of 1");
+  const size_t count = starts.size();
+  if (axes.empty()) {
+    axes.resize(count);
+    std::iota(axes.begin(), axes.end(), 0);
   }
-  if (IsOfBatch(starts[0]) || IsOfBatch(ends[0])) {
-    return Unimplemented("takes as many places as the batch has samples, which may be any");
+  if (steps.empty()) steps.assign(count, 1);
+  if (ends.size() != count || axes.size() != count || steps.size() != count) {
+    return InvalidArgument("has ", count, " starts, ", ends.size(), " ends, ", axes.size(),
+                           " axes and ", steps.size(), " steps; expected as many of each");
   }
-  return SliceBounds{axes[0], starts[0], ends[0]};
+  std::vector<SliceBounds> bounds;
+  for (size_t i = 0; i < count; ++i) {
+    if (IsOfBatch(starts[i]) || IsOfBatch(ends[i])) {
+      return Unimplemented("takes as many places as the batch has samples, which may be any");
+    }
+    if (steps[i] < 1) {
+      return Unimplemented("slices in steps of ", steps[i], "; steps from 1 on are read");
+    }
+    bounds.push_back({axes[i], starts[i], ends[i], steps[i]});
+  }
+  return bounds;
 }
 
 absl::Status ImportSlice(OperatorReader& op) {
-  DTNN_ASSIGN_OR_RETURN(const SliceBounds bounds, BoundsOf(op));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<SliceBounds> bounds, BoundsOf(op));
   if (!op.IsConstant(0)) return ImportSliceOfImage(op, bounds);
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> from, op.Integers(0));
-  if (bounds.axis != 0) return Unimplemented("slices other than a part of a shape");
-  const auto [start, end] = bounds.In(int64_t(from.size()));
+  if (bounds.size() != 1 || bounds[0].axis != 0 || bounds[0].step != 1) {
+    return Unimplemented("slices other than a part of a shape");
+  }
+  const auto [start, end] = bounds[0].In(int64_t(from.size()));
   op.SetOutput(TensorValues::OfIntegers({from.begin() + start, from.begin() + end}));
   return absl::OkStatus();
 }

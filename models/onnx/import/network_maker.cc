@@ -45,6 +45,7 @@ bool MakesNoneNegative(const Layer& layer, bool of_inputs) {
       "MaxPool2D",
       "Pad2D",
       "PixelSlice",
+      "Slice2D",
       "MultiplicationBlock",
       "Upsample2D",
       "Scale",

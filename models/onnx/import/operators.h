@@ -52,13 +52,14 @@ absl::StatusOr<double> RealGiven(OperatorReader& op, std::string_view attribute,
 // What a Slice takes along one axis.
 struct SliceBounds {
   int64_t axis = 0, start = 0, end = 0;  // negative: from the end
+  int64_t step = 1;                      // from 1 on
 
-  // The elements begin .. end - 1 of `extent`.
+  // The elements begin .. end - 1 of `extent`, of which each `step`-th is taken.
   std::pair<int64_t, int64_t> In(int64_t extent) const;
 };
 
 // The bounds of a Slice, which are constant; none is the size of the batch.
-absl::StatusOr<SliceBounds> BoundsOf(OperatorReader& op);
+absl::StatusOr<std::vector<SliceBounds>> BoundsOf(OperatorReader& op);
 
 // Adds a layer to which the order of the axes does not matter: the next operator sees the order
 // that the first input has. `parameters` and `weights` as AddLayer has them.
@@ -190,7 +191,7 @@ Axes AxesOf(const ImportedValue& value);
 
 // parts.cc: some of the places along an axis of an image, whichever axes it is seen under.
 absl::Status ImportGatherOfImage(OperatorReader& op);
-absl::Status ImportSliceOfImage(OperatorReader& op, const SliceBounds& bounds);
+absl::Status ImportSliceOfImage(OperatorReader& op, const std::vector<SliceBounds>& all);
 absl::Status ImportSplit(OperatorReader& op);
 
 // attention.cc: what attention is made of, over the last two of such axes.
@@ -220,7 +221,7 @@ absl::Status ImportConstant(OperatorReader& op);
 absl::Status ImportShape(OperatorReader& op);
 absl::Status ImportGather(OperatorReader& op);
 absl::Status ImportUnsqueeze(OperatorReader& op);
-absl::Status ImportSlice(OperatorReader& op);  // and of channels
+absl::Status ImportSlice(OperatorReader& op);  // and of images
 absl::Status ImportCast(OperatorReader& op);
 absl::Status ImportArithmetic(OperatorReader& op);  // Add, Mul, Div, Mod, Pow, Equal
 absl::Status ImportSub(OperatorReader& op);

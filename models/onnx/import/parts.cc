@@ -13,6 +13,7 @@
 #include "layers/flatten.h"
 #include "layers/merging/concatenation.h"
 #include "layers/pixels/pixel_slice.h"
+#include "layers/slice2d.h"
 #include "models/onnx/import/operators.h"
 #include "tensor/errors.h"
 
@@ -39,6 +40,38 @@ absl::Status SetPart(OperatorReader& op, const ImportedValue& seen, int64_t plac
   return absl::OkStatus();
 }
 
+// The rows or the columns of an image, as the two members of a pair; nullopt for any other axis.
+using Side = int64_t Pair::*;
+std::optional<Side> SideOf(const ImportedValue& value, int64_t place) {
+  if (!value.image() || value.axes != AxesOfImage(value.shape, value.channels_last)) {
+    return std::nullopt;
+  }
+  const int64_t rows = value.channels_last ? 1 : 2;
+  if (place == rows) return &Pair::vertical;
+  if (place == rows + 1) return &Pair::horizontal;
+  return std::nullopt;
+}
+
+int64_t ExtentOf(const ImportedValue& image, Side side) {
+  return image.shape[side == &Pair::vertical ? 1 : 2];
+}
+
+// Places begin .. end - 1, of which each `step`-th is taken.
+void Take(Slice2dOptions& slice, Side side, int64_t begin, int64_t end, int64_t step) {
+  slice.begin.*side = begin;
+  slice.count.*side = (end - begin - 1) / step + 1;
+  slice.step.*side = step;
+}
+
+absl::Status AddSlice2d(OperatorReader& op, const ImportedValue& image,
+                        const Slice2dOptions& slice) {
+  DTNN_RETURN_IF_ERROR(op.AddLayer(std::make_shared<Slice2dLayer>(slice), image));
+  DTNN_ASSIGN_OR_RETURN(ImportedValue output, op.Output());
+  output.channels_last = image.channels_last;
+  op.SetOutput(output);
+  return absl::OkStatus();
+}
+
 // An axis that divides all channels or all pixels, outside of any others that do, or has one place;
 // nullopt for any other axis.
 std::optional<AxisFactor> OutermostPart(const ImportedValue& value, int64_t place) {
@@ -53,19 +86,30 @@ std::optional<AxisFactor> OutermostPart(const ImportedValue& value, int64_t plac
 absl::Status NotDivided(const ImportedValue& value, int64_t place) {
   return Unimplemented("takes a part of axis ", place, " of ",
                        value.image() ? ToText(value.axes) : "samples of " + value.shape.ToString(),
-                       "; only channels and pixels of images are divided, along the outermost of "
-                       "their axes");
+                       "; only rows, columns, channels and pixels of images are divided, the last "
+                       "two along the outermost of their axes");
 }
 
-// Some of the outermost parts of the channels or pixels: begin .. end - 1 of axis `place`.
+absl::Status NotPlaces(const ImportedValue& value, int64_t place, int64_t begin, int64_t end) {
+  return InvalidArgument("takes places ", begin, " to ", end - 1, " of axis ", place, " of ",
+                         ToText(value.axes));
+}
+
+// Some rows or columns of an image of several rows, or some of the outermost parts of the channels
+// or pixels: begin .. end - 1 of axis `place`.
 absl::Status TakePart(OperatorReader& op, const ImportedValue& value, int64_t place, int64_t begin,
                       int64_t end, bool keeps_axis) {
+  if (const auto side = SideOf(value, place); side && value.shape[1] > 1) {
+    Slice2dOptions slice;
+    Take(slice, *side, begin, end, /*step=*/1);
+    DTNN_RETURN_IF_ERROR(AddSlice2d(op, value, slice));
+    DTNN_ASSIGN_OR_RETURN(ImportedValue output, op.Output());
+    output.axes = AxesOf(output);
+    return SetPart(op, output, place, output.axes[size_t(place)], keeps_axis);
+  }
   const auto part = OutermostPart(value, place);
   if (!part) return NotDivided(value, place);
-  if (begin < 0 || begin >= end || end > part->extent) {
-    return InvalidArgument("takes places ", begin, " to ", end - 1, " of axis ", place, " of ",
-                           ToText(value.axes));
-  }
+  if (begin < 0 || begin >= end || end > part->extent) return NotPlaces(value, place, begin, end);
   // All pixels of an image of several rows, in one: another image.
   const int64_t pixels = value.shape[1] * value.shape[2];
   const bool joins_rows = part->of == Of::kPixels && value.shape[1] > 1 &&
@@ -229,9 +273,11 @@ absl::Status ImportSplit(OperatorReader& op) {
   DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.Value(0));
   DTNN_ASSIGN_OR_RETURN(const int64_t place, AxisOf(op.Int("axis", 0), int64_t(value.rank())));
   if (value.image()) value.axes = AxesOf(value);
+  const auto side = SideOf(value, place);
   const auto part = OutermostPart(value, place);
-  if (!part) return NotDivided(value, place);
-  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> counts, CountsOf(op, part->extent));
+  if (!side && !part) return NotDivided(value, place);
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> counts,
+                        CountsOf(op, side ? ExtentOf(value, *side) : part->extent));
   std::vector<ImportedValue> parts(counts.size());
   int64_t begin = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -248,15 +294,53 @@ absl::Status ImportSplit(OperatorReader& op) {
   return absl::OkStatus();
 }
 
-absl::Status ImportSliceOfImage(OperatorReader& op, const SliceBounds& bounds) {
+namespace {
+
+// Whether a Slice takes all samples, however many there are.
+bool TakesAllSamples(OperatorReader& op, const ImportedValue& value, int64_t place,
+                     const SliceBounds& bounds) {
+  if (!value.image() || value.axes[size_t(place)] != Axis{AxisFactor()}) return false;
+  const int64_t samples = op.batch() > 0 ? op.batch() : INT32_MAX;
+  return bounds.step == 1 && bounds.In(samples) == std::pair(int64_t{0}, samples);
+}
+
+}  // namespace
+
+// Rows and columns of one Slice are one layer.
+absl::Status ImportSliceOfImage(OperatorReader& op, const std::vector<SliceBounds>& all) {
   op.TakeAnyAxes();
   DTNN_ASSIGN_OR_RETURN(ImportedValue value, op.Value(0));
-  DTNN_ASSIGN_OR_RETURN(const int64_t place, AxisOf(bounds.axis, int64_t(value.rank())));
-  if (value.image()) value.axes = AxesOf(value);
-  const auto part = OutermostPart(value, place);
-  if (!part) return NotDivided(value, place);
-  const auto [begin, end] = bounds.In(part->extent);
-  return TakePart(op, value, place, begin, end, /*keeps_axis=*/true);
+  std::vector<int64_t> axes;
+  for (const SliceBounds& bounds : all) axes.push_back(bounds.axis);
+  DTNN_RETURN_IF_ERROR(SortedAxes(axes, int64_t(value.rank())).status());
+  op.SetOutput(value);
+  std::optional<Slice2dOptions> slice;
+  for (const SliceBounds& bounds : all) {
+    DTNN_ASSIGN_OR_RETURN(const int64_t place, AxisOf(bounds.axis, int64_t(value.rank())));
+    if (value.image()) value.axes = AxesOf(value);
+    // Columns of one row are its pixels. Export gives steps to rows and columns, not to pixels.
+    const auto side = SideOf(value, place);
+    if (side && (value.shape[1] > 1 || op.Has(4))) {
+      const int64_t extent = ExtentOf(value, *side);
+      const auto [begin, end] = bounds.In(extent);
+      if (begin >= end) return NotPlaces(value, place, begin, end);
+      if (end - begin == extent && bounds.step == 1 && !op.OfOurOwn()) continue;
+      if (!slice) slice.emplace();
+      Take(*slice, *side, begin, end, bounds.step);
+      continue;
+    }
+    if (TakesAllSamples(op, value, place, bounds)) continue;
+    const auto part = OutermostPart(value, place);
+    if (!part) return NotDivided(value, place);
+    if (bounds.step != 1) {
+      return Unimplemented("slices axis ", place, " of ", ToText(value.axes), " in steps of ",
+                           bounds.step, "; only rows and columns of images are read so");
+    }
+    const auto [begin, end] = bounds.In(part->extent);
+    DTNN_RETURN_IF_ERROR(TakePart(op, value, place, begin, end, /*keeps_axis=*/true));
+    DTNN_ASSIGN_OR_RETURN(value, op.Output());
+  }
+  return slice ? AddSlice2d(op, value, *slice) : absl::OkStatus();
 }
 
 }  // namespace dtnn

@@ -216,9 +216,10 @@ TEST_F(ImportTest, ChannelsAreSplitAndSliced) {
 TEST_F(ImportTest, PartsOfTheChannelsAreChecked) {
   onnx::NodeProto& split = Insert("Split", {"c"});
   split.add_output("rest");
-  Int(split, "axis", 3);
-  EXPECT_THAT(Error(), HasSubstr("takes a part of axis 3 of (N, 4, 4, 5); only channels and pixels "
-                                 "of images are divided, along the outermost of their axes"));
+  Int(split, "axis", 0);
+  EXPECT_THAT(Error(), HasSubstr("takes a part of axis 0 of (N, 4, 4, 5); only rows, columns, "
+                                 "channels and pixels of images are divided, the last two along "
+                                 "the outermost of their axes"));
   split.mutable_attribute(0)->set_i(1);
   Ints(split, "split", {1, 2});
   EXPECT_THAT(Error(), HasSubstr("splits an axis of 4 into 2 parts whose sizes do not add up"));
@@ -237,6 +238,105 @@ TEST_F(ImportTest, PartsOfTheChannelsAreChecked) {
   EXPECT_THAT(Error(), HasSubstr("takes places 2 to 1 of axis 1 of (N, 4, 4, 5)"));
   split.set_input(3, "zero");
   EXPECT_THAT(Error(), HasSubstr("takes a part of axis 0"));
+}
+
+// The convolution makes 4 channels of 4 x 5 pixels.
+class ImportSliceTest : public ImportAttentionTest {
+ protected:
+  // The layers of a Slice of the convolution's output; or why it is refused.
+  std::string LayersOf(const std::vector<int64_t>& axes, const std::vector<int64_t>& starts,
+                       const std::vector<int64_t>& ends, const std::vector<int64_t>& steps = {}) {
+    onnx_ = plain_;
+    Integers("axes", axes), Integers("starts", starts), Integers("ends", ends);
+    onnx::NodeProto& slice = Node("Slice", {"c", "starts", "ends", "axes"}, "s");
+    if (!steps.empty()) Integers("steps", steps), slice.add_input("steps");
+    End("s");
+    if (std::string error = Error(); !error.empty()) return error;
+    std::string layers;
+    for (const std::string& layer : Layers()) layers += layer + ".";
+    return layers;
+  }
+
+  const onnx::ModelProto plain_ = onnx_;
+};
+
+constexpr int64_t kEnd = INT64_MAX;
+
+TEST_F(ImportSliceTest, RowsAndColumnsAreOneLayer) {
+  EXPECT_EQ(LayersOf({2}, {1}, {3}), "Slice2D rows from 1 on: 2; columns from 0 on.");
+  EXPECT_EQ(LayersOf({3}, {1}, {kEnd}), "Slice2D rows from 0 on; columns from 1 on: 4.");
+  EXPECT_EQ(LayersOf({-1}, {-4}, {-1}, {2}),
+            "Slice2D rows from 0 on; columns from 1 on: 2, step 2.");
+  EXPECT_EQ(LayersOf({2}, {INT64_MIN + 1}, {kEnd}, {2}),
+            "Slice2D rows from 0 on: 2, step 2; columns from 0 on.");
+  EXPECT_EQ(LayersOf({3}, {0}, {kEnd}, {kEnd}),
+            "Slice2D rows from 0 on; columns from 0 on: 1, step 9223372036854775807.");
+  EXPECT_EQ(LayersOf({2, 3}, {1, 0}, {kEnd, kEnd}, {2, 2}),
+            "Slice2D rows from 1 on: 2, step 2; columns from 0 on: 3, step 2.");
+}
+
+TEST_F(ImportSliceTest, AnAxisThatIsTakenWholeIsNoLayer) {
+  EXPECT_EQ(LayersOf({0}, {0}, {kEnd}), "");
+  EXPECT_EQ(LayersOf({0, 1, 2, 3}, {0, 0, 0, 0}, {INT32_MAX, 4, 4, kEnd}), "");
+  EXPECT_EQ(LayersOf({0, 1, 2, 3}, {0, 0, -4, 0}, {kEnd, kEnd, kEnd, kEnd}, {1, 1, 1, 2}),
+            "Slice2D rows from 0 on; columns from 0 on: 3, step 2.");
+}
+
+TEST_F(ImportSliceTest, OtherPlacesAndStepsAreRefused) {
+  EXPECT_THAT(LayersOf({2}, {3}, {3}), HasSubstr("takes places 3 to 2 of axis 2 of (N, 4, 4, 5)"));
+  EXPECT_THAT(LayersOf({3}, {4}, {-9}, {-1}),
+              HasSubstr("operator \"Slice\"): slices in steps of -1"));
+  EXPECT_THAT(LayersOf({1}, {0}, {4}, {2}),
+              HasSubstr("slices axis 1 of (N, 4, 4, 5) in steps of 2; only rows and columns"));
+  EXPECT_THAT(LayersOf({0}, {0}, {1}), HasSubstr("takes a part of axis 0 of (N, 4, 4, 5)"));
+  EXPECT_THAT(LayersOf({0}, {1}, {kEnd}), HasSubstr("takes a part of axis 0"));
+  EXPECT_THAT(LayersOf({0}, {0}, {-1}), HasSubstr("takes a part of axis 0"));
+  EXPECT_THAT(LayersOf({4}, {0}, {1}), HasSubstr("names axis 4 of 4 axes"));
+  EXPECT_NE(LayersOf({2, -2}, {0, 1}, {3, 2}).find("twice"), std::string::npos);
+  EXPECT_THAT(LayersOf({2, 3}, {0}, {1}), HasSubstr("has 1 starts, 1 ends, 2 axes and 1 steps"));
+}
+
+TEST_F(ImportSliceTest, ChannelsMayBeLast) {
+  Integers("begin", {0, 1}), Integers("end", {kEnd, kEnd}), Integers("two", {2, 2});
+  Integers("axes", {1, 2});
+  Turn("c", "last", {0, 2, 3, 1});
+  Node("Slice", {"last", "begin", "end", "axes", "two"}, "s");
+  Turn("s", "first", {0, 3, 1, 2});
+  End("first");
+  EXPECT_THAT(Layers(),
+              ElementsAre("Slice2D rows from 0 on: 2, step 2; columns from 1 on: 2, step 2"));
+}
+
+TEST_F(ImportSliceTest, ColumnsAreSplitAndGathered) {
+  onnx::NodeProto& split = Node("Split", {"c"}, "left");
+  split.add_output("right");
+  Int(split, "axis", 3);
+  Integers("parts", {3, 2});
+  split.add_input("parts");
+  Integers("one", {1});
+  onnx_.mutable_graph()->mutable_initializer(onnx_.graph().initializer_size() - 1)->clear_dims();
+  Int(Node("Gather", {"right", "one"}, "column"), "axis", 3);
+  Integers("image_again", {0, 4, 4, 1});
+  Node("Reshape", {"column", "image_again"}, "i");
+  End("i");
+  EXPECT_THAT(Layers(), ElementsAre("Slice2D rows from 0 on; columns from 3 on: 2",
+                                    "Slice2D rows from 0 on; columns from 1 on: 1"));
+}
+
+TEST_F(ImportSliceTest, RowsMayBecomeTokens) {
+  Integers("one", {1}), Integers("three", {3}), Integers("two", {2});
+  Node("Slice", {"c", "one", "three", "two"}, "s");
+  Integers("ten", {-1, 4, 10});
+  Node("Reshape", {"s", "ten"}, "keys");
+  Turn("keys", "queries", {0, 2, 1});
+  Node("MatMul", {"queries", "keys"}, "scores");
+  Node("MatMul", {"scores", "queries"}, "mixed");
+  Turn("mixed", "t", {0, 2, 1});
+  Integers("rows", {-1, 4, 2, 5});
+  Node("Reshape", {"t", "rows"}, "i");
+  End("i");
+  EXPECT_THAT(Layers(), ElementsAre("Slice2D rows from 1 on: 2; columns from 0 on",
+                                    "ScoresBlock heads 1, factor 1", HasSubstr("WeightedSum")));
 }
 
 }  // namespace

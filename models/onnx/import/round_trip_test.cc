@@ -465,6 +465,24 @@ TEST_F(RoundTripTest, ChannelsShuffledAndSplit) {
   }
 }
 
+TEST_F(RoundTripTest, RowsAndColumns) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    for (const TensorFormat file : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      GraphBuilder b("slices", format);
+      b.Input({8, 6, 3});
+      const auto every_second = [](const Pair& begin) {
+        return [begin](GraphBuilder& p) { p.Slice2d({.begin = begin, .step = 2}); };
+      };
+      b.Concat(
+          {every_second({0, 0}), every_second({1, 0}), every_second({0, 1}), every_second({1, 1})});
+      b.Conv2d(4, {.kernel = 1}).Slice2d({}).Slice2d({.begin = {1, 0}, .count = {2, 3}});
+      b.Slice2d({.begin = {1, 0}}).Slice2d({.count = {1, 2}}).PixelSlice(1, 1);
+      b.Slice2d({.step = 9}).Flatten().Fc(4).Softmax();
+      Check({.graph = *b.Build()}, file);
+    }
+  }
+}
+
 TEST_F(RoundTripTest, PixelsAsTokens) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     for (const TensorFormat file : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {

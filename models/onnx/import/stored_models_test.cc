@@ -29,7 +29,8 @@ INSTANTIATE_TEST_SUITE_P(
                                          "shufflenet", "convnext", "attention", "transformer",
                                          "padded", "tokens", "tokens_dynamo", "vision",
                                          "vision_dynamo", "convnext_dynamo", "more_activations",
-                                         "more_activations_dynamo"),
+                                         "more_activations_dynamo", "slices", "slices_dynamo",
+                                         "groups", "group_normalization"),
                        ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)),
     [](const auto& info) {
       return std::string(std::get<0>(info.param)) + std::string(Name(std::get<1>(info.param)));
@@ -95,7 +96,7 @@ class StoredExportTest : public ::testing::TestWithParam<const char*> {
   const absl::StatusOr<ImportedModel> imported_;  // the network that was exported
 };
 INSTANTIATE_TEST_SUITE_P(Networks, StoredExportTest,
-                         ::testing::Values("resnet", "shufflenet", "convnext"),
+                         ::testing::Values("resnet", "shufflenet", "convnext", "slices", "groups"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Else the answers are those to another file.

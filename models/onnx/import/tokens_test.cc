@@ -133,7 +133,7 @@ TEST_F(ImportAttentionTest, ChannelsOfTokensAreSplitAndScaled) {
   EXPECT_THAT(Layers(), ElementsAre("ChannelSlice channels 0 to 1", "ChannelSlice channels 2 to 3",
                                     HasSubstr("Conv2D"), HasSubstr("Addition")));
   split.mutable_attribute(0)->set_i(0);
-  EXPECT_THAT(Error(), HasSubstr("takes a part of axis 0 of (N, 20, 4); only channels and pixels"));
+  EXPECT_THAT(Error(), HasSubstr("takes a part of axis 0 of (N, 20, 4); only rows, columns, "));
 }
 
 TEST_F(ImportAttentionTest, AMeanOfTokensIsAPooling) {

@@ -83,9 +83,12 @@ TEST_F(ImportFoldingTest, PartsOfShapes) {
   };
   EXPECT_EQ(parts({1}, {0}, {1}), "(8, 9)");
   EXPECT_THAT(parts({1}, {1}, {1}), HasSubstr("slices other than a part of a shape"));
-  EXPECT_THAT(parts({1}, {0}, {2}), HasSubstr("slices several axes, or not in steps of 1"));
-  EXPECT_THAT(parts({1}, {0, 1}, {1}), HasSubstr("slices several axes"));
-  EXPECT_THAT(parts({1, 1}, {0, 1}, {1, 1}), HasSubstr("slices several axes"));
+  EXPECT_THAT(parts({1}, {0}, {2}), HasSubstr("slices other than a part of a shape"));
+  EXPECT_THAT(parts({1}, {0, 1}, {1}),
+              HasSubstr("has 1 starts, 1 ends, 2 axes and 1 steps; expected as many of each"));
+  EXPECT_THAT(parts({1, 1}, {0, 1}, {1, 1}), HasSubstr("slices other than a part of a shape"));
+  EXPECT_THAT(parts({1}, {0}, {-1}), HasSubstr("slices in steps of -1; steps from 1 on are read"));
+  EXPECT_THAT(parts({1}, {0}, {0}), HasSubstr("slices in steps of 0"));
   Begin();
   onnx::NodeProto& older = Node("Slice", {"a"}, "made");
   Ints(older, "starts", {1}), Ints(older, "ends", {2});

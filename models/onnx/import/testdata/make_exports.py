@@ -17,7 +17,7 @@ PROGRAMS = os.path.join(FOLDER, "../../../../bazel-bin/apps")
 
 
 def main():
-    for name in ("resnet", "shufflenet", "convnext"):
+    for name in ("resnet", "shufflenet", "convnext", "slices", "groups"):
         file = os.path.join(FOLDER, name + "_export.onnx")
         with tempfile.TemporaryDirectory() as folder:
             saved = os.path.join(folder, "saved.safetensors")

@@ -2,7 +2,7 @@
 """Small networks as ONNX files, and what ONNX Runtime answers: make_models.py DIR
 
 The structures of ResNet, VGG, MobileNetV2, SqueezeNet, DenseNet, GoogLeNet, ShuffleNetV2, ConvNeXt,
-U-Net, attention and paddings with few channels and random weights, exported by PyTorch in its two
+U-Net, attention, paddings, slices and normalisations of groups with few channels and random weights, exported by PyTorch in its two
 ways and by opsets 11 to 20; and a graph as TensorFlow's converters write them. Needs torch,
 torchvision, onnx, onnxscript and onnxruntime. Each NAME.onnx has NAME.npy beside it: the output
 for the input x[i] = 37 * i mod 101 / 50 - 1.
@@ -267,6 +267,55 @@ class Padded(nn.Module):
         return self.layers(x)
 
 
+class Slices(nn.Module):
+    """YOLO's focus, a crop, and the two halves of the rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem, self.fc = conv(12, 5, 3, 1), nn.Linear(5, 4)
+
+    def forward(self, x):
+        x = torch.cat([x[..., ::2, ::2], x[..., 1::2, ::2], x[..., ::2, 1::2], x[..., 1::2, 1::2]], 1)
+        x = torch.tanh(self.stem(x)[:, :, 1:-1, 2:])
+        top, bottom = x.chunk(2, 2)
+        return self.fc((top + torch.relu(bottom)).mean([2, 3]))
+
+
+class Groups(nn.Module):
+    """Normalisations of two and of three groups, of numbers that are learned and of none."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(3, 6, 3, 3), nn.GroupNorm(2, 6), nn.ReLU(), nn.Conv2d(6, 6, 3),
+            nn.GroupNorm(3, 6, eps=0.01, affine=False), nn.Tanh(), nn.Conv2d(6, 8, 3, 2),
+            nn.GroupNorm(4, 8), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def group_normalization():
+    """ONNX's own operator for it, of opset 21, which PyTorch does not write."""
+    rng = np.random.default_rng(4)
+    draw = lambda *shape: rng.uniform(-1, 1, shape).astype(np.float32)
+    constants = {"w": draw(6, 3, 3, 3), "gamma": draw(6), "beta": draw(6)}
+    nodes = [
+        helper.make_node("Conv", ["image", "w"], ["c"], "conv"),
+        helper.make_node("GroupNormalization", ["c", "gamma", "beta"], ["g"], "norm", num_groups=3,
+                         epsilon=0.001),
+        helper.make_node("Tanh", ["g"], ["t"]),
+        helper.make_node("GlobalAveragePool", ["t"], ["p"]),
+        helper.make_node("Flatten", ["p"], ["features"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "group_normalization",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 7, 9])],
+        [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", 6])],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
 def tensorflow():
     """Channels last, paddings of one side, and a matrix product with its bias beside it."""
     rng = np.random.default_rng(3)
@@ -407,6 +456,34 @@ def more_activations(folder):
     dynamo(folder, "more_activations_dynamo", network, shape)
 
 
+def slices(folder):
+    """By both exporters."""
+    torch.manual_seed(16)
+    shape = (2, 3, 20, 16)
+    network = renew(Slices())
+    torch.onnx.export(network, torch.zeros(shape), os.path.join(folder, "slices.onnx"),
+                      dynamo=False, opset_version=17, dynamic_axes={"image": {0: "batch"}},
+                      input_names=["image"])
+    write(folder, "slices", shape)
+    dynamo(folder, "slices_dynamo", network, shape)
+
+
+def groups(folder):
+    torch.manual_seed(17)
+    shape = (2, 3, 20, 17)
+    network = renew(Groups())
+    for module in network.modules():
+        if isinstance(module, nn.GroupNorm) and module.affine:
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.uniform_(module.bias, -0.5, 0.5)
+    torch.onnx.export(network, torch.zeros(shape), os.path.join(folder, "groups.onnx"),
+                      dynamo=False, opset_version=17, dynamic_axes={"image": {0: "batch"}},
+                      input_names=["image"])
+    write(folder, "groups", shape)
+    onnx.save(group_normalization(), os.path.join(folder, "group_normalization.onnx"))
+    write(folder, "group_normalization", (2, 3, 7, 9))
+
+
 def tokens(folder):
     """By both exporters."""
     torch.manual_seed(13)
@@ -500,6 +577,8 @@ def main(folder):
     padded(folder)
     tokens(folder)
     vision(folder)
+    slices(folder)
+    groups(folder)
 
 
 if __name__ == "__main__":
