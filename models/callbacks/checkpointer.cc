@@ -185,8 +185,8 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
   DTNN_ASSIGN_OR_RETURN(
       const std::vector<std::string> forgotten,
       WithContext(run_.schedule->Restore(state.training, state.kept, forgetful), path));
-  DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->Restore(state.training), path));
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(*run_.store, *run_.context));
+  DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->Restore(state.training), path));
   FollowFirstRate(state);
   CompareLength(state);
   if (!forgotten.empty()) {

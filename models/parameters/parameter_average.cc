@@ -14,7 +14,7 @@ constexpr int64_t kScratch = 1 << 18;  // elements, which stay in a core's cache
 absl::Status ParameterAverage::BeginStep(int64_t steps_done) {
   if (!store_->average_slot()) return absl::OkStatus();
   if (!shown_) return steps_done == 0 ? Begin() : absl::OkStatus();
-  const bool same = !shown_version_ || *shown_version_ == store_->version();
+  const bool same = shown_version_ == store_->version();
   DTNN_RETURN_IF_ERROR(same ? Exchange() : Begin());
   shown_ = false;
   return absl::OkStatus();
@@ -30,7 +30,7 @@ absl::Status ParameterAverage::Show(int64_t steps_done) {
 
 void ParameterAverage::Restored(int64_t steps_done) {
   shown_ = steps_done > 0;
-  shown_version_.reset();
+  shown_version_ = store_->version();
 }
 
 absl::Status ParameterAverage::Begin() { return context_->Copy(store_->values(), Average()); }

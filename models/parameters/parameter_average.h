@@ -10,7 +10,6 @@
 #define DTNN_MODELS_PARAMETERS_PARAMETER_AVERAGE_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "kernels/device/context.h"
@@ -27,12 +26,12 @@ class ParameterAverage {
       : store_(&store), context_(&context) {}
 
   // Before a step. The parameters return to their place, unless others have been written there
-  // since Show, with which both continue. Before the first update the average becomes the
-  // parameters.
+  // since Show or Restored, with which both continue. Before the first update the average becomes
+  // the parameters.
   absl::Status BeginStep(int64_t steps_done);
   // After a step: the average takes the place of the parameters, and they take that of the average.
   absl::Status Show(int64_t steps_done);
-  // The store is filled with what one in training held after Show.
+  // The store is filled, before this call, with what one in training held after Show.
   void Restored(int64_t steps_done);
 
  private:
@@ -44,7 +43,7 @@ class ParameterAverage {
   DeviceContext* context_;
   Tensor scratch_;  // what is on its way from one to the other
   bool shown_ = false;
-  std::optional<uint64_t> shown_version_ = {};  // of the store; not known of one that was restored
+  uint64_t shown_version_ = 0;  // of the store
 };
 
 }  // namespace dtnn

@@ -81,6 +81,14 @@ TEST_F(ParameterAverageTest, WhatIsRestoredWasShownThen) {
   ExpectSeeds(21, 20);
 }
 
+TEST_F(ParameterAverageTest, ParametersThatAreWrittenAfterARestoreReplaceBoth) {
+  Write(10);
+  average_.Restored(1);
+  Write(20);
+  ASSERT_TRUE(average_.BeginStep(1).ok());
+  ExpectSeeds(20, 20);
+}
+
 TEST_F(ParameterAverageTest, WhatIsRestoredBeforeAnyStepIsNot) {
   Write(10);
   ASSERT_TRUE(average_.Show(1).ok());

@@ -1,5 +1,8 @@
 // Runs that keep an average of their parameters.
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +76,23 @@ TEST_F(RunAverageTest, ResumesWhereTheRunHadOneOnly) {
   options.optimizer.average_decay = 0;
   EXPECT_THAT(Message(TrainingRun::Create(options, Objects()).status()),
               HasSubstr("a run with an average of its parameters; this one has none"));
+}
+
+TEST_F(RunAverageTest, ParametersThatAProgramWritesAfterAResumeAreTrainedOn) {
+  RunOptions options = Averaging(1);
+  options.checkpoint.folder = In("checkpoints");
+  Must(Begin(options)->Execute());
+  options.training.epochs = 2;
+  options.training.steps_per_epoch = 1;
+  options.checkpoint.resume = Resume::kYes;
+  options.data.validation_split = 0;
+  const auto resumed = Begin(options);
+  resumed->trainer().set_learning_rate(1e-6);
+  const Tensor values = resumed->store().values();
+  std::fill_n(values.data<float>(), size_t(values.num_elements()), 0.0f);
+  resumed->store().MarkChanged();
+  Must(resumed->Fit());
+  for (const float value : Raw(*resumed)) EXPECT_LT(std::abs(value), 1e-4);
 }
 
 TEST_F(RunAverageTest, AnOptimizerObjectHasADecayOfItsOwn) {
