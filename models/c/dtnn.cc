@@ -1,6 +1,7 @@
 #include "models/c/dtnn.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -100,10 +101,21 @@ int Predict(dtnn_model* model, size_t n, FillSample fill, float* outputs, size_t
     const int64_t count = int64_t(std::min(size_t(model->batch), n - begin));
     const absl::StatusOr<Tensor> y = model->predictor->PredictFilled(int64_t(begin), count, fill);
     if (!y.ok()) return Fail(y.status());
+    double beyond = 0;
     DispatchFloating(y->dtype(), [&]<typename T>(T) {
-      std::ranges::transform(std::span(y->data<T>(), size_t(y->num_elements())),
-                             outputs + begin * each, [](T value) { return float(value); });
+      float* output = outputs + begin * each;
+      for (const T value : std::span(y->data<T>(), size_t(y->num_elements()))) {
+        if (std::abs(value) > T(std::numeric_limits<float>::max())) {
+          beyond = value;
+        } else {
+          *output++ = float(value);
+        }
+      }
     });
+    if (beyond != 0) {
+      return Fail(StrCat("model ", GraphOf(*model).name(), ": an output, ", beyond,
+                         ", is beyond the range of float"));
+    }
   }
   return 0;
 }

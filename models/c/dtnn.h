@@ -7,7 +7,8 @@
  *   if (dtnn_predict_files(model, files, 1, outputs, 10) != 0) ...
  *   dtnn_free(model);
  *
- * Results are those of the C++ Predictor (models/serving/predictor.h), bit for bit.
+ * Results are those of the C++ Predictor (models/serving/predictor.h), bit for bit; those of models
+ * of float64 are rounded to float.
  *
  * Errors: a function that returns int returns 0, or -1 after an error; one that returns a pointer
  * returns NULL after an error. Then dtnn_last_error() is its message. No function throws, ends the
@@ -77,8 +78,9 @@ DTNN_API int dtnn_output_kind(const dtnn_model* model);
 DTNN_API const char* dtnn_output_name(const dtnn_model* model, int64_t output);
 
 /* Predictions: dtnn_num_outputs() values per sample, one sample after another. `outputs` has room
- * for `room` values, which must be enough for all `n` samples. An output that is NaN or infinite is
- * an error. Images are converted, cropped, resized and normalised as in training. */
+ * for `room` values, which must be enough for all `n` samples. An output that is NaN, infinite or
+ * beyond the range of float is an error. Images are converted, cropped, resized and normalised as
+ * in training. */
 
 /* Predicts image files: JPEG and PNG. */
 DTNN_API int dtnn_predict_files(dtnn_model* model, const char* const* paths, size_t n,

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -149,6 +150,33 @@ TEST_F(DtnnTest, PredictsWhatThePredictorPredicts) {
         EXPECT_EQ(result(dtnn_predict_floats, samples.data()), expected);
       }
     }
+  }
+}
+
+// Which the C++ predictor gives as double.
+TEST_F(DtnnTest, OutputsThatNoFloatHoldsAreAnError) {
+  GraphBuilder b("large", TensorFormat::kNHWC);
+  b.Input({1, 1, 1}).Flatten().Fc(2);
+  const SavedModel model = {.graph = *b.Build(), .dtype = DType::kFloat64};
+  const auto device = *DeviceContext::Create(Device::Cpu());
+  const auto store = *ParameterStore::Create(model.graph, *device, DType::kFloat64, 3);
+  const std::string path = folder_ + "/large.safetensors";
+  const auto predict = [&](double last, std::vector<float>& outputs) {
+    const Tensor& all = store->all_values();
+    std::ranges::fill(std::span(all.data<double>(), size_t(all.num_elements())), 1.0);
+    store->Value(2, 0).data<double>()[1] = last;
+    EXPECT_TRUE(SaveModel(path, model, *store, *device).ok());
+    const float one = 1;
+    return dtnn_predict_floats(Load(path).get(), &one, 1, outputs.data(), 2);
+  };
+  std::vector<float> outputs(2);
+  EXPECT_EQ(predict(3e38, outputs), 0) << dtnn_last_error();
+  EXPECT_THAT(outputs, ElementsAre(2, 3e38f));
+  for (const double beyond : {1e39, -1e39}) {
+    EXPECT_EQ(predict(beyond, outputs), -1);
+    EXPECT_STREQ(dtnn_last_error(),
+                 beyond > 0 ? "model large: an output, 1e+39, is beyond the range of float"
+                            : "model large: an output, -1e+39, is beyond the range of float");
   }
 }
 
