@@ -7,19 +7,23 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "data/transforms/flip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/run/run.h"
 #include "models/run/testing/run_fixture.h"
+#include "optim/losses/better.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/losses/losses.h"
+#include "optim/metrics/metric.h"
 #include "optim/metrics/metrics.h"
 #include "optim/optimizers/adam.h"
 #include "optim/optimizers/sgd.h"
 #include "optim/schedulers/early_stopping.h"
 #include "tensor/must.h"
+#include "tensor/tensor.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -86,6 +90,23 @@ TEST_F(RunObjectsTest, OptionsInForceHaveTheConstantsOfAnOptimizer) {
   other.optimizer.beta1 = 0.5;
   EXPECT_THAT(Message(TrainingRun::Create(other, objects).status()),
               HasSubstr("RunOptions::optimizer.beta1=0.5: cannot be used together with an"));
+}
+
+TEST_F(RunObjectsTest, NeedsOfARunWithAMetricOfAProgramAreKnown) {
+  struct Samples : Metric {
+    std::string_view name() const override { return "samples"; }
+    Better better() const override { return Better::kLarger; }
+    bool TakesClasses() const override { return true; }
+    bool TakesValues() const override { return true; }
+    void Add(const Tensor& predictions, const Tensor&, std::span<double> sums) const override {
+      sums[0] += double(predictions.shape()[0]);
+    }
+    std::string Format(std::string_view, double) const override { return ""; }
+  };
+  RunObjects objects = Objects();
+  objects.metrics = {Samples()};
+  EXPECT_EQ(Must(Begin(Short(1), objects)->Evaluate())["samples"], 1);
+  EXPECT_EQ(Must(TrainingRun::Needs(Short(1), objects)).batch, 20);
 }
 
 TEST_F(RunObjectsTest, OptionsInForceHaveTheirNames) {

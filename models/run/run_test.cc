@@ -200,6 +200,8 @@ TEST_F(RunTest, ClassWeightsChangeWhatIsLearntButNotWhatIsMeasured) {
   const auto of_file = run_with(In("weights.txt"), 8);
   EXPECT_EQ(Parameters(*of_file), Parameters(*first_only));
   EXPECT_EQ(of_file->options().training.class_weights, "1,0,0") << "what a checkpoint compares";
+  std::ofstream(In("weights.txt")) << "0.12345678\n1\n2\n";
+  EXPECT_EQ(run_with(In("weights.txt"), 1)->options().training.class_weights, "0.12345678,1,2");
   RunOptions options = Short(1);
   options.training.class_weights = "1,2";
   EXPECT_THAT(Message(TrainingRun::Create(options, Objects()).status()),

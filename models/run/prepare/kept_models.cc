@@ -1,5 +1,7 @@
 #include "models/run/prepare/kept_models.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <ctime>
 #include <filesystem>
 #include <system_error>
@@ -30,12 +32,26 @@ int64_t Today() {
 
 namespace {
 
+constexpr size_t kMostBytes = 128;
+
+// Any text may be the name of a network.
+std::string InFileName(std::string name) {
+  if (name.size() > kMostBytes) {
+    size_t bytes = kMostBytes;
+    while (bytes > 0 && (name[bytes] & 0xc0) == 0x80) --bytes;  // no half of a letter in UTF-8
+    name.resize(bytes);
+  }
+  std::ranges::replace_if(
+      name, [](char c) { return c == '/' || c == '\0'; }, '-');
+  return name;
+}
+
 // Returns the name.
 absl::StatusOr<std::string> Write(const KeptModels& kept, int64_t epoch, const Graph& graph,
                                   const ParameterStore& store, DeviceContext& context,
                                   const Tensor& values, const std::string& previous) {
   const std::filesystem::path folder = kept.folder;
-  const std::string stem = StrCat("model-", graph.name(), "-epoch-");
+  const std::string stem = StrCat("model-", InFileName(graph.name()), "-epoch-");
   const std::string plain = StrCat(stem, epoch, "-", kept.date);
   std::string name = StrCat(plain, ".npz");
   const std::string old = std::filesystem::path(previous).filename().string();

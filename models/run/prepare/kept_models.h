@@ -1,6 +1,7 @@
 // The file of the best model of a run, rewritten whenever there is a better one:
 // <folder>/model-<network>-epoch-<epoch>-<date>.npz, of the date on which the run began. A file
-// that another run has written there stays: then the name ends in "-2", "-3", ...
+// that another run has written there stays: then the name ends in "-2", "-3", ... A "/" in the name
+// of the network becomes "-", and a long name is cut.
 
 #ifndef DTNN_MODELS_RUN_PREPARE_KEPT_MODELS_H_
 #define DTNN_MODELS_RUN_PREPARE_KEPT_MODELS_H_

@@ -38,8 +38,11 @@ class KeptModelsTest : public ::testing::Test {
 
   // Keeps the model of epoch 3 where `previous` was the one before.
   std::string Keep(const std::string& previous, Communicator* ranks = nullptr) {
+    return KeepOf(graph_, previous, ranks);
+  }
+  std::string KeepOf(const Graph& graph, const std::string& previous, Communicator* ranks) {
     const absl::StatusOr<std::string> path =
-        KeepModel({.folder = folder_, .date = kDate, .ranks = ranks}, 3, graph_, *store_, *context_,
+        KeepModel({.folder = folder_, .date = kDate, .ranks = ranks}, 3, graph, *store_, *context_,
                   other_->all_values(), previous);
     EXPECT_TRUE(path.ok()) << path.status();
     return path.value_or("");
@@ -139,6 +142,22 @@ TEST_F(KeptModelsTest, OneOfSeveralRanksWritesAndAllKnowTheName) {
   EXPECT_EQ(fs::file_size(path_), 1);
   const fs::directory_iterator files(folder_);
   EXPECT_EQ(std::distance(begin(files), end(files)), 2);
+}
+
+TEST_F(KeptModelsTest, AnyTextMayBeTheNameOfTheNetwork) {
+  ASSERT_TRUE(MakeModelFolder(folder_).ok());
+  const auto keep = [&](const std::string& name, const std::string& previous) {
+    const Graph named = Graph::FromNodes(name, graph_.format(), graph_.ToNodes()).value();
+    return KeepOf(named, previous, nullptr);
+  };
+  const std::string before = Make(folder_ + "/model-..-a-b-epoch-1-20260101.npz");
+  EXPECT_EQ(keep("../a/b", "model-..-a-b-epoch-1-20260101.npz"),
+            folder_ + "/model-..-a-b-epoch-3-20260102.npz");
+  EXPECT_FALSE(fs::exists(before));
+  std::string letters;
+  for (int i = 0; i < 300; ++i) letters += "\u00e9";
+  EXPECT_EQ(keep("x" + letters, ""),
+            folder_ + "/model-x" + letters.substr(0, 126) + "-epoch-3-20260102.npz");
 }
 
 TEST_F(KeptModelsTest, WhatCannotBeWrittenDeletesNothing) {

@@ -10,6 +10,7 @@
 #include "models/graph/table.h"
 #include "models/plan/fusion.h"
 #include "models/run/options/in_force.h"
+#include "models/run/options/option_text.h"
 #include "models/run/parts/class_weights.h"
 #include "models/run/parts/make_device.h"
 #include "models/run/parts/make_model.h"
@@ -172,7 +173,10 @@ absl::Status WeighClasses(PreparedRun& run, RunLog& log) {
   DTNN_ASSIGN_OR_RETURN(run.training_loss, MakeWeightedLoss(run.options, weights));
   // The weights, and not where they stood, are what makes this run the same run.
   if (HasClassWeightsFile(run.options)) {
-    run.options.training.class_weights = absl::StrJoin(weights, ",");
+    run.options.training.class_weights =
+        absl::StrJoin(weights, ",", [](std::string* text, double weight) {
+          text->append(ToText(weight));  // all digits
+        });
   }
   log.Log(DescribeClassWeights(*run.dataset, weights));
   return absl::OkStatus();

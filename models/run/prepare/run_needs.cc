@@ -116,7 +116,9 @@ absl::StatusOr<RunNeeds> FindNeeds(const RunOptions& given, const RunObjects& ob
     DTNN_RETURN_IF_ERROR(
         CheckClassWeights(options, options.data.name, needs.data ? needs.data->outputs : 0));
   }
-  DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options, objects.loss));
+  DTNN_ASSIGN_OR_RETURN(
+      const MetricSet metric_set,
+      MakeMetricSet(options, objects.loss, {objects.metrics.begin(), objects.metrics.end()}));
   DTNN_ASSIGN_OR_RETURN(needs.graph, MakeGraph(run, needs.data, *metric_set.loss));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context,
                         DeviceContext::Create(Device::Cpu()));
