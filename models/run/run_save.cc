@@ -15,6 +15,7 @@
 #include "models/run/run_work.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 
@@ -79,6 +80,7 @@ absl::Status RunWork::KeepTest(const MetricAverages& results) {
 
 // What a run that failed has done so far.
 absl::Status RunWork::SaveAfter(absl::Status status) {
+  const ScopedObserver watching = trace_.Watch();
   // Files of data that are gone may be gone for all ranks, so that none is left to save.
   if (absl::IsDataLoss(status) && run_.WritesCheckpoints()) status = SaveThen(status);
   if (run_.communicator == nullptr) return status;

@@ -17,6 +17,7 @@
 #include "tensor/stopwatch.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -29,6 +30,7 @@ std::string DescribeEpsilon(std::optional<double> epsilon) {
 }  // namespace
 
 absl::Status RunWork::Train() {
+  const ScopedObserver watching = trace_.Watch();
   std::vector<Callback*> callbacks;
   if (epoch_ends_) callbacks.push_back(&*epoch_ends_);
   callbacks.push_back(&performance_);

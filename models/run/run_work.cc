@@ -9,6 +9,7 @@
 #include "tensor/status_macros.h"
 #include "tensor/stopwatch.h"
 #include "tensor/text/str_cat.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -71,6 +72,7 @@ void RunWork::LeaveCheckpoints() {
 }
 
 absl::Status RunWork::Work() {
+  const ScopedObserver watching = trace_.Watch();
   // A client of a federation begins with what the aggregator sends.
   const bool first = run_.options.training.evaluate && run_.proximal == nullptr && !run_.goes_on;
   if (first || run_.options.training.evaluate_only) {
@@ -103,6 +105,7 @@ absl::StatusOr<std::unique_ptr<Loader>> RunWork::LoaderOf(std::shared_ptr<const 
 }
 
 absl::StatusOr<MetricAverages> RunWork::Test(Loader& loader, std::string_view doing) {
+  const ScopedObserver watching = trace_.Watch();
   log_.Log(StrCat("**** ", doing, "...\n"));
   const Stopwatch watch;
   std::vector<Callback*> callbacks = {&performance_};

@@ -1,8 +1,8 @@
 // Adds up where the time of training goes: per layer and pass, and per activity.
 //
 // Only sums are kept, so it costs the same memory for a step and for a week. It is for one rank: it
-// counts what the thread does that made it, and, of other threads, how long loaders read. The time
-// of an activity is its own: that of what happens inside it counts there.
+// counts what one thread does, and, of others, how long loaders read. The time of an activity is
+// its own: that of what happens inside it counts there.
 
 #ifndef DTNN_MODELS_OBSERVE_TRACE_PROFILE_H_
 #define DTNN_MODELS_OBSERVE_TRACE_PROFILE_H_
@@ -31,6 +31,10 @@ class Profile : public Observer {
   // For a network whose layers have ids below `layers`.
   explicit Profile(int layers) : layers_(size_t(layers)) {}
 
+  // Between spans: from now on counts what the calling thread does; at first, what that does which
+  // made it.
+  void CountThisThread() { owner_ = std::this_thread::get_id(); }
+
   void Begin(const Event& event) override;
   void End(const Event& event) override;
 
@@ -48,7 +52,7 @@ class Profile : public Observer {
 
   void AddLayer(const Event& event);
 
-  const std::thread::id owner_ = std::this_thread::get_id();
+  std::atomic<std::thread::id> owner_ = std::this_thread::get_id();
   std::vector<LayerSums> layers_;
   std::array<Sum, kActivities> training_ = {};
   std::array<int64_t, kMostDepth> inside_ = {};  // time of what was inside each span that is open

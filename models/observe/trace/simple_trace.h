@@ -14,11 +14,12 @@
 //
 // Sums are exact; medians (of an even number of times the upper one in the middle) are those of all
 // calls while there is room for them, 4 million together, and of the calls until then afterwards.
-// Counts the thread that made it.
+// Counts one thread.
 
 #ifndef DTNN_MODELS_OBSERVE_TRACE_SIMPLE_TRACE_H_
 #define DTNN_MODELS_OBSERVE_TRACE_SIMPLE_TRACE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,6 +52,9 @@ class SimpleTrace : public Observer {
   // For these layers; what computes them may be known later.
   explicit SimpleTrace(std::span<const LayerFacts> layers, const SimpleTraceOptions& options = {});
 
+  // From now on counts what the calling thread does; at first, what that does which made it.
+  void CountThisThread() { owner_ = std::this_thread::get_id(); }
+
   void End(const Event& event) override;
 
   // The whole file. `layers`: the same ones, with their algorithms.
@@ -79,7 +83,7 @@ class SimpleTrace : public Observer {
   std::vector<Row> Rows(const MeasuredEnergy* energy) const;
   void AddEnergy(const MeasuredEnergy& energy, std::vector<Row>& rows) const;
 
-  const std::thread::id owner_ = std::this_thread::get_id();
+  std::atomic<std::thread::id> owner_ = std::this_thread::get_id();
   std::vector<LayerFacts> layers_;
   int ids_ = 0;                 // one more than the largest
   std::vector<Series> series_;  // per id and kind

@@ -80,13 +80,20 @@ absl::Status RunTrace::Begin(const Graph& graph, const ParameterStore& store) {
   }
   if (observers.empty()) return absl::OkStatus();
   if (observers.size() > 1) all_ = std::make_unique<ObserverList>(observers);
-  watching_.emplace(all_ == nullptr ? observers[0] : all_.get());
+  observer_ = all_ == nullptr ? observers[0] : all_.get();
   return absl::OkStatus();
+}
+
+ScopedObserver RunTrace::Watch() {
+  if (observer_ == nullptr) return ScopedObserver(CurrentObserver());
+  if (simple_ != nullptr) simple_->CountThisThread();
+  if (profile_ != nullptr) profile_->CountThisThread();
+  return ScopedObserver(observer_);
 }
 
 void RunTrace::Finish(const Graph& graph, const ParameterStore& store, const StepEngine& engine,
                       const TracedRun& run, const TraceLog& log) {
-  watching_.reset();
+  observer_ = nullptr;
   if (log_ == nullptr && simple_ == nullptr && profile_ == nullptr) return;
   const std::vector<std::string> algorithms = engine.TrainingAlgorithms();
   const std::vector<LayerMemory> memory = engine.TrainingMemoryByLayer();

@@ -61,9 +61,13 @@ class RunTrace {
   // The profile of this rank's training, for its page, or null. Lives as long as this.
   const Profile* profile() const { return profile_.get(); }
 
-  // From now on, until Finish or its end, watches what the calling thread does. All ranks call it
-  // together.
+  // Makes what Watch needs. All ranks call it together.
   absl::Status Begin(const Graph& graph, const ParameterStore& store);
+
+  // Watches what the calling thread does, for as long as what is returned lives: a piece of the
+  // run's work. Between two of them other runs may have the thread, or other threads this run.
+  // Without something to watch for, and after Finish, the thread's observer stays.
+  ScopedObserver Watch();
 
   // Writes and prints. `engine`: that has trained. Ranks that are together call it together; others
   // write for themselves.
@@ -94,7 +98,7 @@ class RunTrace {
   std::unique_ptr<SimpleTrace> simple_;
   std::unique_ptr<Profile> profile_;
   std::unique_ptr<ObserverList> all_;
-  std::optional<ScopedObserver> watching_;
+  Observer* observer_ = nullptr;  // all of them
 };
 
 }  // namespace dtnn

@@ -53,7 +53,11 @@ struct Traced {
     const Graph graph = PatternMlp();
     TrainingSession session(graph, setup);
     DTNN_RETURN_IF_ERROR(trace.Begin(graph, *session.store));
-    DTNN_RETURN_IF_ERROR(session.Train(1));
+    {
+      const ScopedObserver watching = trace.Watch();
+      DTNN_RETURN_IF_ERROR(session.Train(1));
+    }
+    EXPECT_EQ(CurrentObserver(), nullptr);
     trace.Finish(
         graph, *session.store, session.trainer->engine(), {.together = together},
         {.print = [this](std::string_view text) { out << text; },
@@ -241,6 +245,7 @@ TEST(RunTraceTest, NothingIsWatchedUnlessAsked) {
   const Graph graph = PatternMlp();
   const TrainingSession session(graph);
   ASSERT_TRUE(trace.Begin(graph, *session.store).ok());
+  const ScopedObserver watching = trace.Watch();
   EXPECT_EQ(CurrentObserver(), nullptr);
 }
 
