@@ -64,6 +64,8 @@ class Schedule : public Callback, private SchedulerHost {
   // At the end of a run that reached its last epoch, `epochs`, and was not stopped: see
   // Scheduler::OnRunEnd.
   absl::Status EndRun(int64_t epochs);
+  // Whether the last epoch was the last of the run, by its number or since a scheduler ended it.
+  bool ended() const { return ends_; }
   // The earlier epoch whose parameters the run ended with; nullopt: it ended with its last.
   const std::optional<EpochRecord>& restored() const { return restored_; }
   // That of a run that ended before, for one that finds nothing left to train.

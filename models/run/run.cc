@@ -55,8 +55,9 @@ absl::Status Run::Fit() {
   DTNN_RETURN_IF_ERROR(CheckTrains());
   const int64_t left = epochs_ - trainer().epochs_done();
   if (!fitted_ || (!whole_ && left > 0)) {
-    const absl::Status status = fitted_ ? Fit(left) : Train();
-    whole_ = status.ok();
+    // Where these epochs are planned already, schedules continue.
+    const absl::Status status = options().training.epochs == epochs_ ? Train() : Fit(left);
+    whole_ = status.ok() && !work_->interrupted();
     return status;
   }
   return FailedPrecondition("this run has trained all its epochs; Run::Fit(n) trains n more");
@@ -124,6 +125,7 @@ const Graph& Run::graph() const { return work_->run().graph; }
 const Dataset& Run::dataset() const { return *work_->run().dataset; }
 std::shared_ptr<const Dataset> Run::shared_dataset() const { return work_->run().dataset; }
 ParameterStore& Run::store() { return work_->store(); }
+DeviceContext& Run::context() { return *work_->run().context; }
 Trainer& Run::trainer() { return work_->trainer(); }
 const NamedMetrics& Run::last_metrics() const { return work_->last_metrics(); }
 

@@ -31,6 +31,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
+#include "kernels/device/context.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/run/objects/run_objects.h"
@@ -49,7 +50,8 @@ class Run {
   static absl::StatusOr<std::unique_ptr<Run>> Create(const RunOptions& options,
                                                      RunObjects objects = {});
   // Options of a run that continues with the model in a file: with its network, parameters and
-  // preprocessing, and the loss, the optimizer and the learning rate that it was trained with.
+  // preprocessing, and the loss, the optimizer and the learning rate that it was trained with. The
+  // constants are those of that optimizer: begin with a new OptimizerOptions to name another one.
   static absl::StatusOr<RunOptions> OptionsOfModel(const std::string& path);
   // What the run would need, on each of so many ranks (0: a process alone), without reading data or
   // taking memory (run_needs.h): `Describe` prints it.
@@ -57,7 +59,8 @@ class Run {
                                         int ranks = 0);
   ~Run();  // End, of this rank alone
 
-  // Trains what is left of RunOptions::training.epochs, and writes RunOptions::output.model.
+  // Trains what is left of RunOptions::training.epochs, and writes RunOptions::output.model: after
+  // Trainer::Stop by a callback it continues there, but not after a scheduler has ended the run.
   // OutOfRange where it diverged. Cancelled where a signal or a callback ended it: the run does not
   // train again and leaves its folder of checkpoints to others, but where it has one rank it can
   // still be tested and saved, until End.
@@ -91,6 +94,9 @@ class Run {
   const Dataset& dataset() const;
   std::shared_ptr<const Dataset> shared_dataset() const;  // which may outlive the run
   ParameterStore& store();
+  // What computes: a device may have work of the run queued, and copies of parameters that another
+  // context makes do not wait for it.
+  DeviceContext& context();
   Trainer& trainer();
   // The last epoch's: "categorical_accuracy", "val_categorical_accuracy", ...
   const NamedMetrics& last_metrics() const;
@@ -107,7 +113,7 @@ class Run {
   const std::unique_ptr<RunWork> work_;
   const int64_t epochs_;  // as given to Create; Fit(n) plans others
   bool fitted_ = false, cancelled_ = false;
-  bool whole_ = false;  // by Fit(), which also ends where a scheduler says so
+  bool whole_ = false;  // by Fit(), up to the last epoch or where a scheduler ended it
 };
 
 }  // namespace dtnn

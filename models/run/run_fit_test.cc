@@ -1,8 +1,12 @@
 // Several calls of Fit.
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -18,6 +22,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using RunFitTest = RunFixture;
 
 TEST_F(RunFitTest, GoesOnWithTheStateOfTheOptimizer) {
@@ -82,6 +88,76 @@ TEST_F(RunFitTest, MoreEpochsThanCanBeCountedAreRefused) {
                         "fewer after 1 epoch"));
   Must(run->Fit(1));
   EXPECT_EQ(run->trainer().epochs_done(), 2);
+}
+
+// A callback that stops the training, and not the run, after some epoch or in its middle.
+struct StopAt : Callback {
+  StopAt(int64_t epoch, int64_t step) : epoch(epoch), step(step) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind == Pass::Kind::kTraining && pass.epoch == epoch && pass.step == step) Stop(pass);
+    return absl::OkStatus();
+  }
+  absl::Status OnEpochEnd(const Pass& training, const Pass*) override {
+    if (training.epoch == epoch && step == 0) Stop(training);
+    return absl::OkStatus();
+  }
+  void Stop(const Pass& pass) {
+    if (!std::exchange(stopped, true)) pass.trainer->Stop();
+  }
+  const int64_t epoch, step;  // 0: at the end
+  bool stopped = false;
+};
+
+TEST_F(RunFitTest, WhatACallbackHasStoppedIsContinued) {
+  RunOptions options = Short(3);
+  options.schedule.schedulers = {"cosine"};  // over all epochs, which does not begin anew
+  const auto whole = Begin(options);
+  Must(whole->Fit());
+  for (const auto& [epoch, step] : {std::pair(0, 0), std::pair(0, 2), std::pair(1, 2)}) {
+    StopAt stop(epoch, step);
+    std::string printed;
+    RunObjects objects = Objects();
+    objects.callbacks = {&stop};
+    objects.sinks.print = [&](std::string_view text) { printed += text; };
+    const auto run = Begin(options, objects);
+    Must(run->Fit());
+    EXPECT_EQ(run->trainer().epochs_done(), step == 0 ? epoch + 1 : epoch);
+    Must(run->Fit());
+    EXPECT_EQ(run->trainer().epochs_done(), 3);
+    EXPECT_EQ(Parameters(*run), Parameters(*whole)) << "to the last bit";
+    EXPECT_THAT(printed, Not(HasSubstr("A scheduler ended this run")));
+    EXPECT_THAT(Message(run->Fit()), HasSubstr("has trained all its epochs"));
+  }
+}
+
+TEST_F(RunFitTest, ItsCheckpointsStay) {
+  RunOptions options = Short(1);
+  options.checkpoint.folder = In("c");
+  options.checkpoint.resume = Resume::kIfThere;
+  Must(Begin(options)->Fit());
+  options.training.epochs = 3;
+  StopAt stop(1, 0);
+  std::vector<std::string> warnings;
+  RunObjects objects = Objects();
+  objects.callbacks = {&stop};
+  objects.sinks.warn = [&](std::string_view line) { warnings.emplace_back(line); };
+  const auto run = Begin(options, objects);
+  EXPECT_EQ(run->trainer().epochs_done(), 1);
+  Must(run->Fit());
+  EXPECT_EQ(run->trainer().epochs_done(), 2);
+  Must(run->Fit());
+  EXPECT_EQ(run->trainer().epochs_done(), 3);
+  EXPECT_THAT(warnings, IsEmpty()) << "none is set aside";
+}
+
+TEST_F(RunFitTest, WhatASchedulerHasEndedIsNot) {
+  RunOptions options = Short(100);
+  options.optimizer.learning_rate = 1e-30;  // the first epoch is the best
+  options.schedule = {.schedulers = {"early_stopping"}, .early_stopping = {.patience = 2}};
+  const auto run = Begin(options);
+  Must(run->Fit());
+  EXPECT_LT(run->trainer().epochs_done(), 6);
+  EXPECT_THAT(Message(run->Fit()), HasSubstr("has trained all its epochs"));
 }
 
 TEST_F(RunFitTest, TheHistoryHasAllEpochs) {

@@ -57,7 +57,9 @@ absl::Status RunWork::Train() {
   std::optional<EndOfRun> end;  // after what saves and what stops
   if (schedule_) callbacks.push_back(&end.emplace(*trainer_, *schedule_));
   DTNN_RETURN_IF_ERROR(LogPlan());
-  if (ResumesRun() && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
+  if (ResumesRun() && !run_.goes_on && !std::exchange(set_aside_, true)) {
+    DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
+  }
   if (!run_.goes_on && !run_.options.output.report.empty()) {
     log_.Log(StrCat("**** ", run_.options.output.report, " is updated after every epoch\n"));
   }
@@ -71,6 +73,7 @@ absl::Status RunWork::Train() {
   if (!run_.goes_on) log_.Log("**** Training...\n");
   const Stopwatch watch;
   const int64_t before = trainer_->epochs_done();
+  const bool over = trainer_->ended();
   LogGraphs();
   DTNN_RETURN_IF_ERROR(TrainThrough(callbacks, held ? &*held : nullptr));
   // A run that a checkpoint had brought to its end ends as it did.
@@ -91,7 +94,8 @@ absl::Status RunWork::Train() {
                                     : "; RunOptions::checkpoint.resume continues from here")),
         ExitCodeOfSignal(signal));
   }
-  if (trainer_->stopped() && trainer_->epochs_done() == before) {
+  interrupted_ = schedule_ && !over && trainer_->stopped() && !schedule_->ended();
+  if (over) {
     log_.Log(
         "**** A scheduler ended this run: there is nothing left to train. A new run can begin with "
         "its parameters: RunOptions::network.weights=FILE, a checkpoint or a saved model\n");

@@ -52,6 +52,8 @@ class RunWork {
 
   // run_train.cc
   absl::Status Train();
+  // Whether a callback stopped the last training: it can be continued.
+  bool interrupted() const { return interrupted_; }
 
   // run_work.cc: the rest of the work.
   // All that the options ask for.
@@ -132,6 +134,7 @@ class RunWork {
   LearningRateRange rates_;  // of FindRate
   double seconds_ = 0;       // of training
   bool logged_graphs_ = false, finished_ = false, test_stopped_ = false;
+  bool set_aside_ = false, interrupted_ = false;
   std::vector<std::vector<double>> fresh_;  // states of RunObjects::schedulers at the beginning
   std::optional<Schedule> schedule_;
   std::optional<EpochEnds> epoch_ends_;  // where something is saved or handed over

@@ -63,6 +63,8 @@ class Trainer {
   // it. An Evaluate in progress ends too, and so does the Train from which it was called.
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
+  // Whether the next Train does nothing: it was restored from the end of a run.
+  bool ended() const { return state_.ended; }
 
   // The first parts of Train, for callers that want errors earlier, or restore optimizer state:
   // allocation of memory, and the check of the data. BeginEpochs moves `training` to the place
@@ -93,8 +95,9 @@ class Trainer {
   // the results of a run that was never interrupted. On another number of ranks, or with other
   // batches, every sample of that epoch is still used once, and its metrics cover all of them;
   // schedules that depend on the step (warm-up, cosine) continue as if the whole run had had the
-  // new steps. Reductions of the learning rate stay as they were. The caller restores parameters
-  // and optimizer state, after PrepareForTraining. InvalidArgument for a state with another seed or
+  // new steps. Reductions of the learning rate stay as they were. The caller has restored
+  // parameters and optimizer state, after PrepareForTraining: what is written into them after
+  // Restore replaces an average of the parameters. InvalidArgument for a state with another seed or
   // other metrics; Train returns it for data with which the epoch cannot continue
   // (sampler_settings.h).
   absl::Status Restore(const TrainingState& state);
