@@ -92,6 +92,18 @@ absl::Status Unknown(const std::string& name) {
                     " (help(dtnn.Run) lists them)");
 }
 
+// Another optimizer than that of a model's file has its own constants.
+absl::Status SetOptimizer(const OptionSpec& option, const std::string& text, Options* options) {
+  OptimizerOptions& optimizer = options->optimizer;
+  const std::string trained = optimizer.name;
+  DTNN_RETURN_IF_ERROR(SetKeyword(option, text, options));
+  if (optimizer.name == trained) return absl::OkStatus();
+  optimizer = {.name = optimizer.name, .learning_rate = optimizer.learning_rate};
+  return absl::OkStatus();
+}
+
+constexpr std::string_view kOptimizer = "optimizer";
+
 }  // namespace
 
 std::string Keyword(const OptionSpec& option) {
@@ -108,6 +120,10 @@ absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& m
   Options options;
   if (!model_file.empty()) {
     DTNN_ASSIGN_OR_RETURN(static_cast<RunOptions&>(options), OptionsOfModel(model_file));
+  }
+  const auto other = std::ranges::find(keywords, kOptimizer, &Keywords::value_type::first);
+  if (other != keywords.end()) {  // before its constants
+    DTNN_RETURN_IF_ERROR(SetOptimizer(*FindOption(kOptimizer), other->second, &options));
   }
   for (const auto& [name, text] : keywords) {
     const auto option = std::ranges::find_if(OptionTable(), [&](const OptionSpec& row) {
@@ -160,6 +176,12 @@ bool SaysWhatIsRead(const OptionSpec& option) {
                                            "data.center_crop_share",
                                            "data.resize_side"};
   return std::ranges::count(kMembers, option.path) > 0 || option.path.starts_with("data.synthetic");
+}
+
+bool SaysHowRanksMeet(const OptionSpec& option) {
+  constexpr std::string_view kMembers[] = {"ranks.transport", "ranks.rendezvous", "ranks.timeout",
+                                           "sync.mpi_sums"};
+  return std::ranges::count(kMembers, option.path) > 0;
 }
 
 std::string GivenKeywords(const Options& options, absl::FunctionRef<bool(const OptionSpec&)> pass) {

@@ -27,7 +27,8 @@ bool IsKeyword(const OptionSpec& option);
 // Keyword and value, the value as a command line has it: "False", "0.001", "adam", "flip,cutout:8".
 using Keywords = std::vector<std::pair<std::string, std::string>>;
 // Usage errors name the keyword, its value and what is allowed. `model_file`: unless it is empty,
-// options of a run that continues with the model in that file, but for the keywords.
+// options of a run that continues with the model in that file, but for the keywords; constants of
+// its optimizer only where they name no other one.
 absl::StatusOr<Options> OptionsOf(const Keywords& keywords, const std::string& model_file = "");
 
 // That a function takes options of these names; `taken`: the names of those that it takes.
@@ -40,6 +41,9 @@ absl::Status WithKeywords(const absl::Status& status, std::span<const OptionSpec
 // Whether an option says which files of data are read, and how: one that a data set object
 // replaces.
 bool SaysWhatIsRead(const OptionSpec& option);
+// Whether it says how ranks meet, wait and add: one for run_as_rank, before a run of theirs is
+// made.
+bool SaysHowRanksMeet(const OptionSpec& option);
 // "dataset_path, transform_resize": those of the given ones that pass.
 std::string GivenKeywords(const Options& options, absl::FunctionRef<bool(const OptionSpec&)> pass);
 

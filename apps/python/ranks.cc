@@ -13,19 +13,48 @@
 #include "apps/python/bindings.h"
 #include "apps/python/errors.h"
 #include "apps/python/keywords.h"
+#include "apps/python/run_arguments.h"
 #include "comm/ranks/job/exit_code.h"
+#include "comm/ranks/job/interrupt.h"
 #include "comm/ranks/job/rank_process.h"
 #include "models/run/parts/rank_process.h"
 #include "tensor/errors.h"
+#include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn::python {
 namespace py = pybind11;
 namespace {
 
 Communicator* current = nullptr;  // while a function is called
+int current_threads = 0;          // that compute in this rank
 std::set<UsesRanks*> users;
 
-constexpr int kFirstOfSignals = 128;
+struct InRank {
+  explicit InRank(Communicator& communicator) {
+    current = &communicator;
+    current_threads = NumThreads();
+  }
+  ~InRank() { current = nullptr; }
+};
+
+// The exit code that Python gives sys.exit(code), but never 0 for a number that is not 0. A text is
+// printed.
+int CodeOf(const py::object& code) {
+  if (code.is_none()) return 0;
+  if (!py::isinstance<py::int_>(code)) {
+    PySys_FormatStderr("%S\n", code.ptr());
+    return kExitFailed;
+  }
+  const long number = PyLong_AsLong(code.ptr());  // -1 with an error for one that is too large
+  PyErr_Clear();
+  const int byte = int(number & 0xff);
+  return byte == 0 && number != 0 ? kExitFailed : byte;
+}
+
+bool IsOfSignal(int exit_code) {
+  return std::ranges::count(Interrupt::kSignals, exit_code, ExitCodeOfSignal) > 0;
+}
 
 // What a function of Python has raised, as the status by which its process leaves the others. Its
 // text is printed here, since a rank that others wait for leaves without an end of Python's.
@@ -34,11 +63,10 @@ absl::Status EndedBy(py::error_already_set& error) {
     return WithExitCode(absl::CancelledError(""), ExitCodeOfSignal(SIGINT));
   }
   if (error.matches(PyExc_SystemExit)) {
-    const py::object code = error.value().attr("code");
-    const int number = code.is_none() ? 0 : py::isinstance<py::int_>(code) ? code.cast<int>() : 1;
-    if (number == 0) return absl::OkStatus();
-    return number > kFirstOfSignals ? WithExitCode(absl::CancelledError(""), number)
-                                    : WithExitCode(absl::InternalError(""), number);
+    const int code = CodeOf(py::getattr(error.value(), "code", py::int_(1)));
+    if (code == 0) return absl::OkStatus();
+    return WithExitCode(IsOfSignal(code) ? absl::CancelledError("") : absl::InternalError(""),
+                        code);
   }
   error.restore();
   PyErr_PrintEx(/*set_sys_last_vars=*/0);
@@ -99,14 +127,23 @@ void EndRuns(Communicator& communicator, absl::Status& status) {
 // Calls it as this rank; its runs end with it.
 absl::Status Call(const py::function& work, Communicator& communicator) {
   const py::gil_scoped_acquire held;
-  current = &communicator;
+  const InRank in_rank(communicator);
   absl::Status status = StatusOf([&] { work(communicator.rank(), communicator.size()); });
   // After a signal, ranks that still save are left alone.
   if (!status.ok() && !absl::IsCancelled(status)) GiveUp(communicator);
   EndRuns(communicator, status);
-  current = nullptr;
   Flush();
   return status;
+}
+
+absl::Status CheckJoining(const Options& options) {
+  DTNN_RETURN_IF_ERROR(CheckRanksStay(options));
+  const std::string others =
+      GivenKeywords(options, [](const OptionSpec& option) { return !SaysHowRanksMeet(option); });
+  if (others.empty()) return absl::OkStatus();
+  return InvalidArgument(others,
+                         ": not for run_as_rank, which takes what says how ranks meet and add; "
+                         "give the rest to dtnn.Run");
 }
 
 void RunWork(const py::function& work, const Keywords& keywords) {
@@ -114,9 +151,11 @@ void RunWork(const py::function& work, const Keywords& keywords) {
     throw StatusError{FailedPrecondition("run_as_rank: this process is a rank already")};
   }
   absl::Status status;
+  Flush();  // a rank that does not meet the others leaves without an end of Python's
   {
     const py::gil_scoped_release released;
-    const RunOptions options = Check(OptionsOf(keywords));
+    const Options options = Check(OptionsOf(keywords));
+    Check(CheckJoining(options));
     const LaunchPlace place = PlaceOfProcess(options);
     if (!place.launched) {
       throw StatusError{InvalidArgument(
@@ -133,7 +172,12 @@ void RunWork(const py::function& work, const Keywords& keywords) {
 
 }  // namespace
 
-UsesRanks::UsesRanks() : ranks_(current) {
+ShareOfThreads::ShareOfThreads(int threads) : before_(NumThreads()) {
+  if (threads > 0) SetNumThreads(threads);
+}
+ShareOfThreads::~ShareOfThreads() { SetNumThreads(before_); }
+
+UsesRanks::UsesRanks() : ranks_(current), threads_(current == nullptr ? 0 : current_threads) {
   if (current != nullptr) users.insert(this);
 }
 UsesRanks::~UsesRanks() { users.erase(this); }

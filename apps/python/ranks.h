@@ -7,6 +7,18 @@
 
 namespace dtnn::python {
 
+// Loops of the calling thread have so many threads, as long as it lives; 0: as many as before.
+class ShareOfThreads {
+ public:
+  explicit ShareOfThreads(int threads);
+  ~ShareOfThreads();
+  ShareOfThreads(const ShareOfThreads&) = delete;
+  ShareOfThreads& operator=(const ShareOfThreads&) = delete;
+
+ private:
+  const int before_;
+};
+
 // A run that was made meanwhile, and may use them. It ends before they do. The GIL guards all of
 // it.
 class UsesRanks {
@@ -25,11 +37,14 @@ class UsesRanks {
  protected:
   ~UsesRanks();
   Communicator* ranks() const { return ranks_; }  // null outside of that function
+  // Its share of the processors, for whichever thread computes with it; 0 outside of that function.
+  int threads() const { return threads_; }
 
   bool busy_ = true;  // until it is made
 
  private:
   Communicator* const ranks_;
+  const int threads_;
 };
 
 }  // namespace dtnn::python

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -170,6 +171,64 @@ dtnn.run_as_rank(end)
 sys.stdout.write("after\\n")
 """
 
+EXITS = """
+def leave(rank, ranks):
+    run = make(parallel="data", num_epochs=1000000)
+    if rank == 1:
+        sys.exit(255)
+    run.fit()
+
+dtnn.run_as_rank(leave, comm_timeout=1000)
+"""
+EXITS_ALONE = """
+dtnn.run_as_rank(lambda rank, ranks: sys.exit(CODE))
+print("after")
+"""
+NEVER_MEETS = """
+print("begin")
+dtnn.run_as_rank(lambda rank, ranks: None, comm_timeout=0.5)
+"""
+OPTIONS = """
+import warnings
+
+def refuse(**options):
+    try:
+        dtnn.run_as_rank(lambda rank, ranks: None, **options)
+    except dtnn.InvalidArgument as error:
+        print(error)
+
+def train(rank, ranks):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        make(parallel="data", use_mpi_buffers=False, comm_timeout=20)
+        make(parallel="data")
+    print(*[warning.message for warning in seen], sep="\\n")
+
+refuse(batch_size=10, num_epochs=50)
+refuse(parallel="data")
+refuse(elastic="1:2")
+dtnn.run_as_rank(train, comm_timeout=50, use_mpi_buffers=False)
+"""
+THREADS = """
+import os, threading
+
+X = np.ones((80, 32, 32, 1), np.float32)
+counts = []
+
+def count(epoch, metrics):
+    counts.append(len(os.listdir("/proc/self/task")))
+
+def train(rank, ranks):
+    run = make(parallel="data", callbacks=[count])
+    run.fit(1)
+    thread = threading.Thread(target=run.fit, args=[1])
+    thread.start()
+    thread.join()
+    sys.stdout.write(f"{counts[1] - counts[0]} more\\n")
+
+dtnn.run_as_rank(train)
+"""
+
 
 class RanksTest(unittest.TestCase):
     def setUp(self):
@@ -177,7 +236,7 @@ class RanksTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def start(self, launcher, program):
+    def start(self, launcher, program, **environment):
         script = self.folder + "/train.py"
         with open(script, "w") as file:
             file.write(BEGIN + program)
@@ -188,6 +247,7 @@ class RanksTest(unittest.TestCase):
             stderr=subprocess.STDOUT,
             text=True,
             timeout=100,
+            env={**os.environ, **environment},
         )
 
     def trains_one_model(self, launcher):
@@ -229,6 +289,57 @@ class RanksTest(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("ValueError: of rank 1 alone", done.stdout)
         self.assertNotIn("after", done.stdout)
+
+    def test_sys_exit_in_one_rank_ends_all(self):
+        done = self.start(["apps/launch/launch", "-n", "2", "--"], EXITS)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("dtnn.Error: rank 1 gave up", done.stdout)
+
+    def test_sys_exit_is_that_of_python(self):
+        for code, number in (("'no data in x'", 1), ("2**40", 1), ("10**30", 255), ("3", 3), ("0", 0)):
+            program = EXITS_ALONE.replace("CODE", code)
+            with self.subTest(code):
+                done = self.start(["apps/launch/launch", "-n", "1", "--"], program)
+                self.assertEqual(done.returncode, number, done.stdout)
+                self.assertEqual("no data in x\n" in done.stdout, "data" in code, done.stdout)
+                self.assertEqual("after" in done.stdout, number == 0)
+                self.assertNotIn("Error", done.stdout)
+
+    def test_what_was_printed_before_a_rank_that_meets_nobody_is_shown(self):
+        port = {"PYMPI_ADDR": "127.0.0.1", "DTNN_JOB_SECRET": "5" * 64}
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port["PYMPI_PORT"] = str(free.getsockname()[1])
+        done = self.start([], NEVER_MEETS, PYMPI_PROTO="tcp", PYMPI_RANK="0", PYMPI_SIZE="2", **port)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, "(?s)^begin\n.*dtnn: ")
+
+    def test_options_are_those_of_ranks_or_of_runs(self):
+        done = self.start(["apps/launch/launch", "-n", "1", "--"], OPTIONS)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        rest = (
+            "not for run_as_rank, which takes what says how ranks meet and add; give the rest to "
+            "dtnn.Run"
+        )
+        self.assertEqual(
+            done.stdout.replace("[0] ", "").splitlines(),
+            [
+                f"batch_size, num_epochs: {rest}",
+                f"parallel: {rest}",
+                "elastic=1:2: ranks of Python do not come and go; the program benchmark trains with "
+                "such ranks",
+                "use_mpi_buffers, comm_timeout: no effect once ranks have met; give it to "
+                "dtnn.run_as_rank",
+            ],
+        )
+
+    def test_other_threads_have_the_share_of_the_rank(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("a host with one processor")
+        without = ["env", "--unset=OMP_NUM_THREADS"]
+        done = self.start([*without, "apps/launch/launch", "-n", "2", "--"], THREADS)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(done.stdout.count("1 more\n"), 2, done.stdout)
 
     def test_a_run_that_another_thread_uses_is_awaited(self):
         done = self.start(["apps/launch/launch", "-n", "2", "--"], IN_A_THREAD)

@@ -55,16 +55,19 @@ class PythonRun : public UsesRanks {
       objects.network = network->For(dataset == nullptr ? nullptr : dataset->data.get());
     }
     absl::StatusOr<std::unique_ptr<Run>> run = absl::InternalError("not made");
+    const ShareOfThreads share(threads());
     {
       const py::gil_scoped_release released;
       dtnn::Options options = Check(OptionsOf(keywords, model_file));
       objects.communicator = RanksOf(options, ranks());
+      const bool together = objects.communicator != nullptr;
       run = Run::Create(options, std::move(objects));
       if (run.ok()) {
         run_ = *std::move(run);
         name_ = run_->graph().name();
         if (dataset != nullptr) WarnOfReading(options, tell);
         WarnOfRanks(options, tell);
+        if (together) WarnOfMeeting(options, tell);
         static_cast<RunOptions&>(options) = run_->options();  // a model, for example, has said more
         for (const std::string& line : WithoutEffect(options)) tell(line);
       }
@@ -237,13 +240,14 @@ class PythonRun : public UsesRanks {
  private:
   // A run computes one thing at a time.
   struct Use {
-    explicit Use(PythonRun& run) : run(run) {
+    explicit Use(PythonRun& run) : run(run), share(run.threads()) {
       if (run.busy_) Busy();
       run.CheckOpen();
       run.busy_ = true;
     }
     ~Use() { run.busy_ = false; }
     PythonRun& run;
+    const ShareOfThreads share;
   };
   // Ctrl-C ends one run of a process.
   struct Signals {

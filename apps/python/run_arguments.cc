@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
+#include "apps/flags/option_spec.h"
 #include "apps/flags/option_table.h"
 #include "apps/python/errors.h"
 #include "apps/python/keywords.h"
@@ -38,12 +40,15 @@ std::function<void(std::string_view)> Sink(std::shared_ptr<const py::object> fun
   };
 }
 
+absl::Status CheckRanksStay(const dtnn::Options& options) {
+  if (options.ranks.elastic.empty()) return absl::OkStatus();
+  return InvalidArgument(
+      "elastic=", options.ranks.elastic,
+      ": ranks of Python do not come and go; the program benchmark trains with such ranks");
+}
+
 Communicator* RanksOf(const dtnn::Options& options, Communicator* ranks) {
-  if (!options.ranks.elastic.empty()) {
-    throw StatusError{InvalidArgument(
-        "elastic=", options.ranks.elastic,
-        ": ranks of Python do not come and go; the program benchmark trains with such ranks")};
-  }
+  Check(CheckRanksStay(options));
   if (options.ranks.parallel != Parallel::kData) return nullptr;
   if (ranks != nullptr) return ranks;
   throw StatusError{InvalidArgument(
@@ -64,11 +69,30 @@ void WarnOfRanks(const dtnn::Options& options, const std::function<void(std::str
               "(parallel=\"sequential\": no warning)"));
 }
 
-void WarnOfReading(dtnn::Options& options, const std::function<void(std::string_view)>& warn) {
-  const std::string names = GivenKeywords(options, SaysWhatIsRead);
+namespace {
+
+// Warns of those that were given, and forgets them.
+void WarnOf(absl::FunctionRef<bool(const OptionSpec&)> passes, std::string_view why,
+            dtnn::Options& options, const std::function<void(std::string_view)>& warn) {
+  const std::string names = GivenKeywords(options, passes);
   if (names.empty()) return;
-  warn(names + ": no effect beside a data set object, which is read as it is");
-  std::erase_if(options.given, [](const auto& name) { return SaysWhatIsRead(*FindOption(name)); });
+  warn(StrCat(names, ": ", why));
+  std::erase_if(options.given, [&](const auto& name) { return passes(*FindOption(name)); });
+}
+
+}  // namespace
+
+void WarnOfReading(dtnn::Options& options, const std::function<void(std::string_view)>& warn) {
+  WarnOf(SaysWhatIsRead, "no effect beside a data set object, which is read as it is", options,
+         warn);
+}
+
+void WarnOfMeeting(dtnn::Options& options, const std::function<void(std::string_view)>& warn) {
+  const bool waits = options.device.nccl;  // by itself, for the GPUs of the others
+  const auto useless = [&](const OptionSpec& option) {
+    return SaysHowRanksMeet(option) && !(waits && option.path == "ranks.timeout");
+  };
+  WarnOf(useless, "no effect once ranks have met; give it to dtnn.run_as_rank", options, warn);
 }
 
 }  // namespace dtnn::python

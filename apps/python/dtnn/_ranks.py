@@ -15,7 +15,8 @@ def run_as_rank(work: Callable[[int, int], Any], **options: Any) -> None:
 
     All ranks create such a run, and call fit(), evaluate(), predict() and save(), together; rank 0
     writes files. Samples are divided among them. An exception in one of them ends all. options: how
-    ranks meet: transport, rendezvous, comm_timeout, as of the program benchmark.
+    ranks meet, wait and add: transport, rendezvous, comm_timeout, use_mpi_buffers, as of the program
+    benchmark; all others are those of the runs.
     """
     if not callable(work):
         raise TypeError(f"work: expected a function of a rank and of their number, not {work!r}")

@@ -22,13 +22,14 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
+  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
   // The signal that arrived, or 0.
   int signal() const { return Last(); }
   // For code that has no Interrupt: the signal that arrived at the existing one, or 0.
   static int Last();
 
  private:
-  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
   struct sigaction before_[std::size(kSignals)];
 };
 
