@@ -102,6 +102,25 @@ class CallbacksTest(unittest.TestCase):
             np.testing.assert_array_equal(values, kept[0][name])
         np.testing.assert_array_equal(dtnn.load(path).predict(X), run.predict(X))
 
+    def test_parameters_on_a_gpu_are_those_after_the_step(self):
+        kept = []
+
+        def act(run):
+            kept.append(run.parameters)
+            run.set_parameters({name: values * 2 for name, values in kept[0].items()})
+            kept.append(run.parameters)
+            run.stop()
+
+        run = begin([At(act)], enable_gpu=True, gpu_device="simulated")
+        run.fit()
+        for name, values in run.parameters.items():
+            np.testing.assert_array_equal(kept[1][name], 2 * kept[0][name])
+            np.testing.assert_array_equal(values, kept[1][name])
+        on_cpu = []
+        begin([At(lambda run: on_cpu.append(run.parameters))]).fit()
+        for name, values in on_cpu[0].items():
+            np.testing.assert_allclose(kept[0][name], values, rtol=1e-4, atol=1e-6)
+
     def test_may_not_compute_with_the_run(self):
         for call in (
             lambda run: run.fit(),

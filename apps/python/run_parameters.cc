@@ -31,10 +31,9 @@ bool AllFinite(const Tensor& values) {
 
 py::dict ParametersOf(Run& run) {
   ParameterStore& store = run.store();
-  const auto context = Check(DeviceContext::Create(store.all_values().device()));
   py::dict arrays;
   for (const auto& [name, values] :
-       Check(NameArena(run.graph(), store, *context, store.all_values(), {}))) {
+       Check(NameArena(run.graph(), store, run.context(), store.all_values(), {}))) {
     const std::span<const int64_t> extents = values.shape().extents();
     py::array array(NumpyType(values.dtype()),
                     std::vector<py::ssize_t>(extents.begin(), extents.end()));
@@ -46,7 +45,6 @@ py::dict ParametersOf(Run& run) {
 
 void SetParametersOf(Run& run, const NamedArrays& arrays) {
   ParameterStore& store = run.store();
-  const auto context = Check(DeviceContext::Create(store.all_values().device()));
   const std::vector<ParameterArray> known = ParameterArrays(run.graph(), {});
   std::vector<std::pair<Tensor, Tensor>> copies;
   for (const auto& [name, array] : arrays) {
@@ -71,8 +69,8 @@ void SetParametersOf(Run& run, const NamedArrays& arrays) {
     copies.emplace_back(from, value);
   }
   for (const auto& [from, to] : copies) {
-    Check(context->Copy(from, to));
-    Check(context->Synchronize());
+    Check(run.context().Copy(from, to));
+    Check(run.context().Synchronize());
   }
   store.MarkChanged();
 }

@@ -2,6 +2,7 @@
 
 import csv
 import gc
+import json
 import os
 import pathlib
 import pydoc
@@ -169,6 +170,56 @@ class RunTest(unittest.TestCase):
         self.assertEqual(more.evaluate(), run.evaluate())
         self.assertEqual((more.options["optimizer"], more.learning_rate), ("adam", 0.01))
         more.fit()
+
+    def test_another_optimizer_begins_with_its_own_constants(self):
+        path, data = self.folder / "mine.safetensors", dtnn.Arrays(X, Y, X, Y)
+        begin(optimizer="adamw").save(path)
+        own = begin(optimizer="sgd").options
+        more = dtnn.Run.load(path, data, optimizer="sgd", schedulers=[])
+        self.assertEqual(dtnn.Run.load(path, data, schedulers=[]).options["optimizer_decay"], 0.01)
+        self.assertEqual(more.options["optimizer_decay"], own["optimizer_decay"])
+        self.assertEqual(more.learning_rate, 0.01)
+        begin(optimizer="rmsprop", optimizer_rho=0.8).save(path)
+        for options, rho in (
+            ({}, 0.8),
+            ({"optimizer": "rmsprop"}, 0.8),
+            ({"optimizer_rho": 0.7}, 0.7),
+        ):
+            run = dtnn.Run.load(path, data, schedulers=[], **options)
+            self.assertEqual(run.options["optimizer_rho"], rho)
+        run = dtnn.Run.load(path, data, optimizer_beta1=0.5, optimizer="adam", schedulers=[])
+        self.assertEqual((run.options["optimizer"], run.options["optimizer_beta1"]), ("adam", 0.5))
+
+    def test_each_of_several_runs_has_its_own_profile(self):
+        def steps(name):
+            return json.loads((self.folder / name).read_text())["steps"]
+
+        for epochs in (1, 2, 3):
+            name = f"{epochs}.json"
+            run = begin(num_epochs=epochs, batch_size=48, profile=str(self.folder / name))
+            run.fit()
+        run.end()
+        self.assertEqual([steps(f"{epochs}.json") for epochs in (1, 2, 3)], [4, 8, 12])
+        run = begin(num_epochs=1, batch_size=48, profile=str(self.folder / "thread.json"))
+        thread = threading.Thread(target=run.fit)
+        thread.start()
+        thread.join()
+        run.end()
+        self.assertEqual(steps("thread.json"), 4)
+
+    def test_no_samples_have_as_many_outputs_as_some(self):
+        masks = np.zeros((8, 6, 6), np.int32)
+        masks[:, 3:] = 1
+        data = dtnn.Arrays(X[:8], masks, X[:8], masks)
+        run = begin(dtnn.Network().conv2d(2, padding=1).softmax(), data, batch_size=2)
+        self.assertEqual((run.predict(X[:1]).shape, run.predict(X[:0]).shape), ((1, 72), (0, 72)))
+
+    def test_what_a_callback_has_stopped_is_continued(self):
+        run = begin(num_epochs=3, callbacks=[lambda epoch, metrics: epoch == 0 and run.stop()])
+        run.fit()
+        self.assertEqual(run.epochs_done, 1)
+        run.fit()
+        self.assertEqual(run.epochs_done, 3)
 
     def test_a_message_is_one_text(self):
         texts = []

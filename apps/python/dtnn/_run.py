@@ -71,7 +71,7 @@ class Run:
     ) -> Run:
         """A run that continues with the model in a file, with its network, parameters and
         preprocessing, and the loss, the optimizer and the learning rate that it was trained with,
-        unless options say otherwise."""
+        unless options say otherwise. Another optimizer begins with its own constants."""
         run = cls.__new__(cls)
         run._begin(path_bytes(path), None, dataset, callbacks, log, stop_on_signal, options)
         return run
@@ -108,7 +108,8 @@ class Run:
         self._callbacks = hooks.objects
 
     def fit(self, epochs: int | None = None) -> dict[str, list[float]]:
-        """Trains what is left of num_epochs, or so many epochs more, and returns the history.
+        """Trains what is left of num_epochs, or so many epochs more, and returns the history. After
+        stop() of a callback it continues there.
 
         Ctrl-C ends it after the step, with a checkpoint where there is a checkpoint_dir, and raises
         KeyboardInterrupt.
@@ -151,10 +152,11 @@ class Run:
             "NCHW" if planes else "NHWC",
         )
         if x.ndim > 0 and len(x) == 0:
-            return np.empty((0, data.outputs()), self._core.options()["dtype"])
+            outputs = data.outputs() * (height * width if data.has_pixels() else 1)
+            return np.empty((0, outputs), self._core.options()["dtype"])
         shape: tuple[int, ...] = (len(x),) if data.has_classes() else (len(x), data.outputs())
         if data.has_pixels():
-            shape = (len(x), *data.sample()[:2])
+            shape = (len(x), height, width)
         return self._core.predict(self._arrays(x, np.zeros(shape, np.int32))._core)
 
     def _arrays(self, x: Any, y: Any) -> Dataset:
