@@ -95,5 +95,24 @@ TEST(LayerMemoryTest, LayersHaveTheirPartsOfAConcatenation) {
   EXPECT_EQ(concatenation, 0u);
 }
 
+TEST(LayerMemoryTest, AReluWithinAPartOfAConcatenationTakesNothingOfTheOtherPart) {
+  GraphBuilder b("wide", TensorFormat::kNHWC);
+  b.Input({4, 4, 1});
+  b.Concat({[](GraphBuilder& path) { path.Conv2d(2, {.padding = 1}).Relu(); },
+            [](GraphBuilder& path) { path.Conv2d(5, {.padding = 1}); }});
+  b.Flatten().Fc(3).Softmax();
+  const Planned planned(Must(b.Build()));
+  for (size_t i = 0; i < planned.graph.nodes().size(); ++i) {
+    const Node& node = planned.graph.nodes()[i];
+    const size_t arena = planned.plan->MemoryByLayer()[i].arena;
+    if (node.layer->type_name() == "Conv2D") {
+      EXPECT_EQ(arena, size_t(kBatch * 16 * node.output[2]) * sizeof(float)) << node.name;
+    }
+    if (node.layer->type_name() == "Relu") {
+      EXPECT_EQ(arena, 0u);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dtnn

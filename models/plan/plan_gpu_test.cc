@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/best_of/best_of.h"
 #include "kernels/byte_images/byte_images.h"
 #include "kernels/device/free_memory.h"
 #include "kernels/testing/gpu_testing.h"
@@ -483,7 +484,10 @@ TEST(PlanOfASimulatedGpuTest, WithoutMemoryTheBatchThatFitsIsTold) {
   const auto compile = [&](int64_t batch) {
     return Plan::Compile(graph, *store, *gpu, {.batch = batch}).status();
   };
+  BestOf tuner;
+  gpu->SetTuner(&tuner);
   const std::string told(compile(1 << 20).message());
+  EXPECT_EQ(gpu->tuner(), &tuner) << "plans of other sizes were tried without it";
   EXPECT_NE(told.find("a plan for evaluating batches of 1048576 samples: "), std::string::npos)
       << told;
   EXPECT_NE(told.find("bytes are free"), std::string::npos) << told;
