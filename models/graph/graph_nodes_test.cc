@@ -107,6 +107,9 @@ TEST(GraphNodesTest, WhatIsWrongIsNamed) {
   EXPECT_EQ(mistake([](Nodes& nodes) { nodes[3].block = "head"; }),
             "network \"net\", node \"3_Relu\": its block \"head\" is not the name of a node with a "
             "smaller id");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[4].block = "4_AdditionBlock"; }),
+            "network \"net\", node \"4_AdditionBlock\": its block \"4_AdditionBlock\" is not the "
+            "name of a node with a smaller id");
   EXPECT_EQ(mistake([](Nodes& nodes) {
               nodes[5].block = "4_AdditionBlock";
               nodes[5].path = 2;
