@@ -1,4 +1,5 @@
-// Frames of which the rest comes later than the question that they answer is there.
+// Frames of which the rest comes later than the question that they answer is there, and a client
+// that does not read.
 
 #include "comm/federation/aggregator/roster/roster.h"
 
@@ -53,6 +54,14 @@ class RosterTest : public FederationTest {
     while (!done()) Must(roster_.Turn(Roster::Clock::now() + milliseconds(20)));
   }
 
+  // The only client, once it has said who it is.
+  Member& AwaitClient() {
+    TurnUntil([this] {
+      return roster_.members().size() == 1 && !roster_.members().begin()->second.name.empty();
+    });
+    return roster_.members().begin()->second;
+  }
+
   // A client sends a frame to this question, the second half of it after the question has become
   // `next`, and loses its connection.
   void AnswerInHalves(const std::shared_ptr<Question>& question,
@@ -71,11 +80,7 @@ class RosterTest : public FederationTest {
       while (raw.Next()) {
       }
     });
-    const auto there = [this] {
-      return roster_.members().size() == 1 && !roster_.members().begin()->second.name.empty();
-    };
-    TurnUntil(there);
-    Member& member = roster_.members().begin()->second;
+    Member& member = AwaitClient();
     const uint64_t received = member.channel.bytes_received();
     member.attempt = question;
     Note("it is asked");
@@ -105,6 +110,37 @@ TEST_F(RosterTest, TheRestOfAnAnswerIsNoAnswerToAnotherQuestion) {
   AnswerInHalves(std::make_shared<Question>(7), other);
   EXPECT_EQ(other->taken(), 0);
   EXPECT_THAT(other->lost(), HasSubstr("has not been asked"));
+}
+
+// Signs of life behind what it does not read would only take memory.
+TEST_F(RosterTest, AClientThatDoesNotReadGetsNoSignsOfLife) {
+  constexpr int kFrames = 3;
+  options_.timeout = milliseconds(4);  // a sign each millisecond
+  std::vector<FrameKind> kinds;        // from the first of the large frames
+  threads_.emplace_back([&] {
+    RawClient raw(place_);
+    raw.SendHello(GoodHello("one"));
+    AwaitSaid("it reads");
+    while (const std::optional<Frame> frame = raw.Next()) {
+      if (frame->header.kind == FrameKind::kUpdate || !kinds.empty()) {
+        kinds.push_back(frame->header.kind);
+      }
+      if (frame->header.kind == FrameKind::kRefusal) break;
+    }
+  });
+  Member& member = AwaitClient();
+  for (int i = 0; i < kFrames; ++i) member.channel.Send(FrameKind::kUpdate, 1, 0, Bytes(1 << 24));
+  for (int turn = 0; turn < 20; ++turn) {
+    Must(roster_.Turn(Roster::Clock::now() + milliseconds(2)));
+  }
+  EXPECT_FALSE(member.channel.flushed());
+  member.channel.Send(FrameKind::kRefusal, 0, 0);
+  Note("it reads");
+  TurnUntil([this] { return roster_.members().empty(); });
+  JoinAll();
+  std::vector<FrameKind> expected(kFrames, FrameKind::kUpdate);
+  expected.push_back(FrameKind::kRefusal);
+  EXPECT_EQ(kinds, expected);
 }
 
 }  // namespace
