@@ -68,6 +68,8 @@ struct AggregatorOptions {
   // this attempt can tell of one at most, so that kept here it holds whatever happens then.
   std::function<absl::Status(const FederationState&)> charged = {};
   std::function<absl::Status(const RoundRecord&, const FederationState&)> round_done = {};
+  // On another thread, before it makes the mean of a round that waits.
+  std::function<void()> sum_begins = {};
 
   void Say(std::string_view line) const {
     if (say) say(line);

@@ -10,6 +10,7 @@
 #include "comm/federation/agreed.h"
 #include "comm/federation/factors.h"
 #include "tensor/errors.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn::federation {
 
@@ -58,7 +59,8 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                        .weighting = terms_.weighting,
                        .robust = options_.robust,
                        .receive_bytes = options_.receive_bytes,
-                       .awaits_confirm = true},
+                       .awaits_confirm = true,
+                       .run = [this](std::function<void()> work) { RunBeside(std::move(work)); }},
                       protector_, job, ValuesOfUpdate(options_.model, terms_.control),
                       state_.parameters, asked, send));
   DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies,
@@ -84,6 +86,15 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
               bodies);
   }
   return attempt;
+}
+
+void Rounds::RunBeside(std::function<void()> work) {
+  sum_thread_ = std::jthread([this, work = std::move(work), threads = NumThreads()] {
+    SetNumThreads(threads);
+    if (options_.sum_begins) options_.sum_begins();
+    work();
+    roster_.Wake();
+  });
 }
 
 void Rounds::RevokeAsked(Attempt& attempt) const {

@@ -6,10 +6,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -71,6 +73,8 @@ class Rounds {
   void Account(const Attempt& attempt);
   void TellVerdicts(const Attempt& attempt, bool good);
   absl::Status TakeSum(const Attempt& attempt);
+  // On a thread of its own; the one before has run.
+  void RunBeside(std::function<void()> work);
   RoundRecord RecordOf(const Attempt& attempt, Clock::time_point begin) const;
 
   const AggregatorOptions& options_;
@@ -98,6 +102,7 @@ class Rounds {
   } terms_;
   int64_t all_samples_ = 1;  // of all clients, the most that were there when an attempt began
   RoundRecord last_;         // of the round that was done last
+  std::jthread sum_thread_;  // uses roster_, and attempts
 };
 
 }  // namespace dtnn::federation

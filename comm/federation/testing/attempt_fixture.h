@@ -85,7 +85,8 @@ class AttemptTest : public ::testing::Test {
                          .quorum = quorum,
                          .deadline = deadline_,
                          .robust = robust_,
-                         .receive_bytes = receive_bytes_},
+                         .receive_bytes = receive_bytes_,
+                         .run = run_},
                         *protector_, job_, values, {}, std::move(asked),
                         [this](int position, FrameKind kind, uint32_t index, SharedBytes body) {
                           notes_.push_back({kind, position, index, std::move(body)});
@@ -208,6 +209,7 @@ class AttemptTest : public ::testing::Test {
   std::function<void(uint32_t chunk, Bytes& message)> damage_;  // of an update
   std::optional<Secret> key_;                                   // that clients share
   RobustOptions robust_;
+  std::function<void(std::function<void()> work)> run_;
   uint64_t receive_bytes_ = uint64_t{1} << 30;
   std::chrono::seconds deadline_{40};
   int mask_neighbours_ = 0;

@@ -58,6 +58,7 @@ bool Attempt::Waits(int position) const {
       return asked.state == State::kAccepted && place.note == note_ && place.replies <= note_;
     case Phase::kAnswers:
       return place.answers < chunks();
+    case Phase::kSum:
     case Phase::kDone:
     case Phase::kFailed:
       break;
@@ -75,6 +76,8 @@ std::optional<FederationObserver::Step> Attempt::step() const {
     case Phase::kReplies:
     case Phase::kAnswers:
       return kFinish;
+    case Phase::kSum:
+      return opened_ ? kFinish : kUpdates;  // without notes, a part of that step
     case Phase::kDone:
     case Phase::kFailed:
       break;
@@ -125,6 +128,7 @@ void Attempt::DropSlow() {
 }
 
 absl::Status Attempt::Step(Clock::time_point now, bool late) {
+  if (phase_ == Phase::kSum) return WithNames(EndSum(), asked_);
   int waited_for = 0;
   for (int position = 0; position < int(asked_.size()); ++position) {
     if (Waits(position)) {
@@ -152,9 +156,9 @@ absl::Status Attempt::Step(Clock::time_point now, bool late) {
     case Phase::kReplies:
       return WithNames(EndReplies(now), asked_);
     case Phase::kAnswers:
-      DTNN_RETURN_IF_ERROR(WithNames(ReadMean(), asked_));
-      phase_ = Phase::kDone;
+      BeginSum();
       break;
+    case Phase::kSum:
     case Phase::kDone:
     case Phase::kFailed:
       break;
@@ -205,8 +209,8 @@ absl::Status Attempt::EndUpdates(Clock::time_point now) {
 
 absl::Status Attempt::EndReplies(Clock::time_point now) {
   if (note_ + 1 == protocol_->setup_notes() + protocol_->closing_notes()) {
-    DTNN_RETURN_IF_ERROR(FinishReplies());
-    return AddUp(now);
+    BeginSum();
+    return absl::OkStatus();
   }
   const auto notes = protocol_->Note(note_ + 1);
   if (!notes.ok()) {
@@ -236,11 +240,8 @@ void Attempt::DoubtAll() {
   for (Asked& asked : asked_) asked.disputed = true;
 }
 
-// Those who have lied are named, whether it fails or not.
-absl::Status Attempt::FinishReplies() {
-  const absl::Status finished = protocol_->FinishReplies();
-  if (!finished.ok()) LeaveOutSilent();
-  if (absl::IsDataLoss(finished)) DoubtAll();
+// Those who have given wrong shares.
+void Attempt::NameLiars() {
   for (const auto& [one, other] : protocol_->disputes()) {
     Asked& asked = asked_[size_t(one)];
     if (one == other) {
@@ -256,7 +257,6 @@ absl::Status Attempt::FinishReplies() {
       Accuse(accused, accuser);
     }
   }
-  return finished;
 }
 
 }  // namespace dtnn::federation

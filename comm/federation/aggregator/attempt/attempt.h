@@ -4,7 +4,7 @@
 //   set-up    notes of the protocol, until all that are there have replied
 //   updates   until all that are there have reported, or the deadline; then, where its caller wants
 //             that, until Confirm
-//   finish    what removes masks, in a note or two, or decrypts; then done
+//   finish    what removes masks, in a note or two, or decrypts; the mean; then done
 //
 // An attempt ends with a sum of at least `quorum` updates, or fails. A client that sends something
 // wrong, or is lost, is left out, with the reason. An update counts when all of it is there.
@@ -14,6 +14,9 @@
 // What is in the sum stays there: a client that is lost or breaks the rules after its update was
 // added is named, and counts; where nothing of it may count, or all are needed, the attempt fails.
 // Robust means hold all updates until the end.
+//
+// The last step, which rebuilds secrets, draws masks again and computes the mean, may take minutes.
+// `run` may do it on another thread, while this one listens.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_ATTEMPT_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_ATTEMPT_H_
@@ -21,6 +24,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -58,12 +62,17 @@ struct AttemptOptions {
   RobustOptions robust = {};  // of plain updates, where the parameters they began with are known
   uint64_t receive_bytes = uint64_t{1} << 30;
   bool awaits_confirm = false;  // before it makes a sum
+  // Does the last step, on any thread; Advance takes the result when it is there. Nothing: at once.
+  std::function<void(std::function<void()> work)> run = {};
 };
 
 class Attempt : public Inquiry {
  public:
   using Clock = std::chrono::steady_clock;
   using Send = std::function<void(int position, FrameKind kind, uint32_t index, SharedBytes body)>;
+
+  // Waits for work that `run` was given.
+  ~Attempt() override { AwaitMade(); }
 
   // `parameters`: those the clients begin with, for their norms; empty where they are not known.
   // `job`: for the tags of messages. `values`: of an update. All references outlive the attempt.
@@ -115,7 +124,14 @@ class Attempt : public Inquiry {
   void Forget();
 
  private:
-  enum class Phase : uint8_t { kSetUp, kUpdates, kReplies, kAnswers, kDone, kFailed };
+  enum class Phase : uint8_t { kSetUp, kUpdates, kReplies, kAnswers, kSum, kDone, kFailed };
+
+  // By the last step.
+  struct Made {
+    absl::Status finished;  // ServerProtocol::FinishReplies
+    absl::StatusOr<std::vector<float>> mean = std::vector<float>();
+    absl::StatusOr<std::vector<Bytes>> encrypted = std::vector<Bytes>();
+  };
 
   struct Place {
     int note = -1;          // the last that it was sent
@@ -140,6 +156,8 @@ class Attempt : public Inquiry {
 
   size_t chunks() const { return protector_->chunks(protector_->sum_values(values_)); }
   bool Waits(int position) const;  // for what it has not sent yet
+  // Nothing that comes changes the sum.
+  bool has_all() const { return phase_ == Phase::kSum || over(); }
   static void Count(Place& place, FrameKind kind);
   void Empty(Place& place);
   void Release();
@@ -151,7 +169,7 @@ class Attempt : public Inquiry {
   absl::Status FitFactor(Asked& asked) const;
   void Accuse(int accused, int accuser);
   absl::Status EndReplies(Clock::time_point now);
-  absl::Status FinishReplies();
+  void NameLiars();
   void DoubtAll();
   void LeaveOutSilent();
   absl::Status AddUpdate(int position);
@@ -162,7 +180,11 @@ class Attempt : public Inquiry {
   absl::Status EndSetUp(Clock::time_point now);
   absl::Status EndUpdates(Clock::time_point now);
   absl::Status AddUp(Clock::time_point now);
-  absl::Status ReadMean();
+  void BeginSum();
+  absl::Status EndSum();
+  void AwaitMade() const {
+    if (made_.valid()) made_.wait();
+  }
   void TakeBits();
   void TakeMetrics();
 
@@ -191,6 +213,7 @@ class Attempt : public Inquiry {
   Metrics metrics_;
   std::optional<double> below_;
   std::vector<Bytes> encrypted_;
+  std::future<Made> made_;  // by work that uses protocol_ and sum_
 };
 
 }  // namespace dtnn::federation

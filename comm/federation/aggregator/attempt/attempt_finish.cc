@@ -25,10 +25,33 @@ absl::Status Attempt::AddUp(Clock::time_point now) {
     Enter(Phase::kAnswers, now, options_.deadline);
     return absl::OkStatus();
   }
-  phase_ = Phase::kDone;
-  if (protector_->readable()) return ReadMean();
-  DTNN_ASSIGN_OR_RETURN(encrypted_, sum_->Encrypted());
+  BeginSum();
   return absl::OkStatus();
+}
+
+void Attempt::BeginSum() {
+  std::map<int, double> factors;
+  for (const int position : survivors_) factors[position] = asked_[size_t(position)].factor;
+  const auto work = std::make_shared<std::packaged_task<Made()>>(
+      [protocol = protocol_.get(), sum = sum_.get(), readable = protector_->readable(),
+       factors = std::move(factors)] {
+        Made made = {.finished = protocol->FinishReplies()};
+        if (!made.finished.ok()) return made;
+        if (readable) {
+          made.mean = sum->Mean(factors);
+        } else {
+          made.encrypted = sum->Encrypted();
+        }
+        return made;
+      });
+  made_ = work->get_future();
+  phase_ = Phase::kSum;
+  until_ = Clock::time_point::max();
+  if (options_.run) {
+    options_.run([work] { (*work)(); });
+  } else {
+    (*work)();
+  }
 }
 
 // The last number of the mean, where the clip adapts.
@@ -49,12 +72,20 @@ void Attempt::TakeMetrics() {
   average_.resize(values_);
 }
 
-absl::Status Attempt::ReadMean() {
-  std::map<int, double> factors;
-  for (const int position : survivors_) factors[position] = asked_[size_t(position)].factor;
-  absl::StatusOr<std::vector<float>> mean = sum_->Mean(factors);
-  if (!mean.ok()) DoubtAll();
-  DTNN_ASSIGN_OR_RETURN(average_, std::move(mean));
+// Once it is made.
+absl::Status Attempt::EndSum() {
+  if (made_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    return absl::OkStatus();
+  }
+  Made made = made_.get();
+  if (!made.finished.ok()) LeaveOutSilent();
+  if (absl::IsDataLoss(made.finished) || !made.mean.ok()) DoubtAll();
+  NameLiars();
+  DTNN_RETURN_IF_ERROR(made.finished);
+  DTNN_ASSIGN_OR_RETURN(average_, std::move(made.mean));
+  DTNN_ASSIGN_OR_RETURN(encrypted_, std::move(made.encrypted));
+  phase_ = Phase::kDone;
+  if (!protector_->readable()) return absl::OkStatus();
   TakeBits();
   if (protector_->hides_in_sums()) TakeMetrics();
   return absl::OkStatus();

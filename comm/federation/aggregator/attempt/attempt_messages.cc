@@ -52,7 +52,8 @@ std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) 
 // What is in a sum cannot be taken out of it. Threshold keys need all until the end.
 bool Attempt::IsInSum(int position) const {
   if (options_.robust.on()) return survivors_.contains(position);
-  return asked_[size_t(position)].state == State::kAccepted && (over() || !protocol_->needs_all());
+  return asked_[size_t(position)].state == State::kAccepted &&
+         (has_all() || !protocol_->needs_all());
 }
 
 void Attempt::LeaveOut(int position, const std::string& why) {
@@ -86,6 +87,7 @@ void Attempt::Revoke(int position, const std::string& why) {
   if (asked.state != State::kAccepted) return;
   asked.why = why;
   if (opened_) return;
+  AwaitMade();
   asked.state = State::kLeftOut;
   failure_ = FailedPrecondition("the update of client ", asked.name, " must not be used: ", why);
   phase_ = Phase::kFailed;
@@ -94,7 +96,7 @@ void Attempt::Revoke(int position, const std::string& why) {
 }
 
 void Attempt::Take(int position, Frame frame) {
-  if (over()) {
+  if (has_all()) {
     Count(places_[size_t(position)], frame.header.kind);
     return;
   }

@@ -109,6 +109,28 @@ TEST_F(CrowdTest, MoreConnectionsThanThereMayBe) {
   EXPECT_THAT(said(), HasSubstr(": there are 3 connections already"));
 }
 
+// However long that takes: the sum is not made before the newcomer has been heard.
+TEST_F(CrowdTest, ConnectionsAreServedWhileASumIsMade) {
+  options_.rounds = 1;
+  options_.timeout = std::chrono::seconds(20);
+  options_.protection.protection = Protection::kMasked;
+  options_.sum_begins = [this] {
+    Note("a sum begins");
+    AwaitSaid("the newcomer has heard");
+  };
+  for (const int client : {0, 1, 2}) Start(client);
+  threads_.emplace_back([&] {
+    AwaitSaid("a sum begins");
+    RawClient raw(place_);
+    raw.SendHello(GoodHello("newcomer", options_.protection));
+    AwaitSaid("newcomer is there");
+    EXPECT_TRUE(raw.Await(FrameKind::kAlive));
+    Note("the newcomer has heard");
+  });
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  EXPECT_EQ(records_.back().attempts, 1u);
+}
+
 // Two have begun, so it waits for its turn.
 TEST_F(CrowdTest, AClientThatIsLostWhileItWaitsIsMissed) {
   options_.rounds = 1;

@@ -31,6 +31,7 @@ constexpr int kFramesPerTurn = 16;
 }  // namespace
 
 absl::Status Roster::Open(const JobSecret& secret) {
+  DTNN_RETURN_IF_ERROR(wakeup_.status());
   if (!options_.allowed_clients.empty()) {
     DTNN_ASSIGN_OR_RETURN(allowed_, AllowedClients::Read(options_.allowed_clients));
   }
@@ -55,6 +56,7 @@ absl::Status Roster::Turn(Clock::time_point until) {
     descriptors.push_back({member.channel.descriptor(), member.channel.events(), 0});
     connections.push_back({id, member.more || member.name.empty() || member.channel.waits()});
   }
+  descriptors.push_back({wakeup_.descriptor(), POLLIN, 0});
   const Clock::time_point now = Clock::now();
   if (now >= follow_at_) {
     FollowAllowed();
@@ -63,6 +65,7 @@ absl::Status Roster::Turn(Clock::time_point until) {
   }
   const Clock::time_point wake = std::min({until, door_->next(), now + kLongestSleep});
   PollUntil(descriptors, std::exchange(look_again_, false) ? now : wake);
+  if (descriptors.back().revents != 0) wakeup_.Drain();
   DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived,
                         door_->Advance(std::span(descriptors).first(callers), Clock::now()));
   std::string refused = door_->refused();

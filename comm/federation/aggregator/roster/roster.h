@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/descriptors/wakeup.h"
 #include "comm/federation/aggregator/aggregator_options.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/inquiry.h"
@@ -83,6 +84,8 @@ class Roster {
   absl::Status Open(const JobSecret& secret);
   // Sleeps until something happens, at most until then, and deals with all of it.
   absl::Status Turn(Clock::time_point until);
+  // From any thread: something has happened.
+  void Wake() const { wakeup_.Wake(); }
 
   // By numbers that are never used again. Those without a name are not clients yet, or no longer.
   std::map<int, Member>& members() { return members_; }
@@ -156,6 +159,7 @@ class Roster {
   const Protector& protector_;
   const FederationState& state_;
   const RunNonce& nonce_;
+  const Wakeup wakeup_;
   std::unique_ptr<Door> door_;
   int64_t most_connections_ = 0;  // without those that are refused
   bool look_again_ = false;       // what has come may let clients continue that wait
