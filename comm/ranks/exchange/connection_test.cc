@@ -163,7 +163,7 @@ TEST_F(ConnectionTest, GrantsWithoutEndEndIt) {
   EXPECT_THAT(Error(), HasSubstr("grants more than it can use"));
 }
 
-// Of a neighbour, most of whose pieces go to this rank, in all its open calls.
+// A neighbour grants the most pieces of all ranks, in all its open calls.
 TEST_F(ConnectionTest, GrantsOfARankThatIsAheadAreTaken) {
   constexpr int kRanks = 1023;
   connection_ =
