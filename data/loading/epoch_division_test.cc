@@ -23,6 +23,12 @@ TEST(EpochDivisionTest, FewerThanRanksJoinTheStepBefore) {
   EXPECT_EQ(division.SamplesBefore(2), 26);
 }
 
+TEST(EpochDivisionTest, AsManyAsRanksAreAStep) {
+  const EpochDivision division = {.samples = 27, .batch = 4, .ranks = 3};
+  EXPECT_EQ(division.steps(), 3);
+  EXPECT_EQ(division.SamplesBefore(2), 24);
+}
+
 TEST(EpochDivisionTest, NoSamplesMakeNoSteps) {
   EXPECT_EQ(EpochDivision().steps(), 0);
   EXPECT_EQ(EpochDivision().SamplesBefore(0), 0);

@@ -26,6 +26,7 @@ TEST(OneCycleTest, TheShareOfTheRiseAndBothEndsAreOptions) {
   EXPECT_EQ(fall.Factor(At(100)), 0.5);
   const OneCycle rise({.rise = 1, .start = 0.5, .end = 0.25});
   EXPECT_EQ(rise.Factor(At(50)), 0.75);
+  EXPECT_EQ(rise.Factor(At(100)), 0.25);
 }
 
 TEST(OneCycleTest, ShortRunsStayFinite) {

@@ -13,6 +13,7 @@ TEST(PolynomialTest, IsALineUnlessToldOtherwise) {
   EXPECT_NEAR(line.Factor(At(30)), 0.2 + 0.8 * 0.75, 1e-15);
   EXPECT_NEAR(line.Factor(At(90)), 0.2 + 0.8 * 0.25, 1e-15);
   EXPECT_EQ(line.Factor(At(120)), 0.2);
+  EXPECT_EQ(line.Factor(At(121)), 0.2);
   EXPECT_EQ(line.Factor(At(1000)), 0.2);
 }
 
