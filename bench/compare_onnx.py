@@ -239,7 +239,7 @@ def settle(network, x):
 
 # Where heads have as many features as images of one size give; others take 160 x 192.
 SIZES = {"alexnet": (224, 224), "vgg11": (224, 224), "vgg16": (224, 224), "vgg16_bn": (224, 224),
-         "vision_transformer": (64, 64), "vit_b_16": (224, 224)}
+         "vgg19": (224, 224), "vision_transformer": (64, 64), "vit_b_16": (224, 224)}
 
 
 def torch(name, folder, rng, dynamo, opset):
@@ -272,10 +272,12 @@ def torch(name, folder, rng, dynamo, opset):
 
 # Networks of the zoo with torchvision's structure, by torchvision's names. For the others, the
 # structure comes from an export with batch normalisations that are not folded.
-ZOO = {name: "torchvision_" + name for name in ("resnet18", "resnet50", "densenet121", "googlenet")} | {
-    name: name for name in ("vgg11", "vgg16", "vgg16_bn", "mobilenet_v2", "mobilenet_v3_small",
-                            "mobilenet_v3_large", "efficientnet_b0", "squeezenet1_1",
-                            "regnet_y_400mf", "shufflenet_v2_x1_0", "convnext_tiny")}
+ZOO = {name: "torchvision_" + name for name in ("resnet18", "resnet50", "resnet101", "resnet152",
+                                                 "densenet121", "googlenet")} | {
+    name: name for name in ("vgg11", "vgg16", "vgg16_bn", "vgg19", "mobilenet_v2",
+                            "mobilenet_v3_small", "mobilenet_v3_large", "efficientnet_b0",
+                            "squeezenet1_1", "regnet_y_400mf", "shufflenet_v2_x1_0",
+                            "convnext_tiny")}
 TIMM = {"resnet18": "torchvision_resnet18", "resnet50": "torchvision_resnet50",
         "mobilenetv2_100": "mobilenet_v2", "efficientnet_b0": "efficientnet_b0",
         "convnext_tiny": "convnext_tiny"}

@@ -138,10 +138,11 @@ def vision_transformer(num_classes):
 
 def networks():
     """By name, functions of num_classes."""
-    named = ("resnet18", "resnet50", "resnext50_32x4d", "vgg11", "vgg16", "vgg16_bn", "alexnet",
-             "mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large", "squeezenet1_0",
-             "squeezenet1_1", "densenet121", "mnasnet1_0", "regnet_x_400mf", "regnet_y_400mf",
-             "shufflenet_v2_x1_0", "efficientnet_b0", "convnext_tiny")
+    named = ("resnet18", "resnet50", "resnet101", "resnet152", "resnext50_32x4d", "vgg11", "vgg16",
+             "vgg16_bn", "vgg19", "alexnet", "mobilenet_v2", "mobilenet_v3_small",
+             "mobilenet_v3_large", "squeezenet1_0", "squeezenet1_1", "densenet121", "mnasnet1_0",
+             "regnet_x_400mf", "regnet_y_400mf", "shufflenet_v2_x1_0", "efficientnet_b0",
+             "convnext_tiny")
     with_heads = lambda name: lambda num_classes: getattr(m, name)(
         num_classes=num_classes, aux_logits=False, init_weights=True)
     learnt = lambda b, a: nn.ConvTranspose2d(b, a, 2, 2)
