@@ -28,19 +28,16 @@ bool HoldsTorchNames(const std::string& path) {
   return file.ok() && HasTorchNames(*file);
 }
 
-// What `import` makes a model of, by the ending of its name or the names of its parameters, and the
-// command; empty for others.
+// ImportableKind, and the command that makes a model of it; empty for others.
 std::string Importable(const std::string& path, std::string_view model) {
-  const std::string import = StrCat(ProgramCommand("import"), " ");
+  const std::string kind = ImportableKind(path), import = StrCat(ProgramCommand("import"), " ");
+  if (kind.empty()) return "";
   if (path.ends_with(".onnx")) {
-    return StrCat("is an ONNX model, by its name (a model is made of it by: ", import,
-                  ShellWord(path), " OUT.safetensors)");
+    return StrCat(kind, " (a model is made of it by: ", import, ShellWord(path),
+                  " OUT.safetensors)");
   }
-  const bool named = path.ends_with(".pth") || path.ends_with(".pt");
-  if (!named && !HoldsTorchNames(path)) return "";
-  const bool read = named || path.ends_with(".safetensors");
-  return StrCat("has weights of PyTorch, by ", named ? "its name" : "the names of its parameters",
-                " (a model is made of them", read ? "" : ", saved as .safetensors,",
+  const bool read = !path.ends_with(".npz");
+  return StrCat(kind, " (a model is made of them", read ? "" : ", saved as .safetensors,",
                 " by: ", import, read ? ShellWord(path) : "WEIGHTS.safetensors",
                 " --model=", model.empty() ? "NAME" : ShellWord(model),
                 " --final-activation=softmax OUT.safetensors)");
@@ -70,6 +67,12 @@ Kind KindOf(std::string_view contents, const std::string& path) {
 }
 
 }  // namespace
+
+std::string ImportableKind(const std::string& path) {
+  if (path.ends_with(".onnx")) return "is an ONNX model, by its name";
+  if (path.ends_with(".pth") || path.ends_with(".pt")) return "has weights of PyTorch, by its name";
+  return HoldsTorchNames(path) ? "has weights of PyTorch, by the names of its parameters" : "";
+}
 
 absl::Status NameOtherFile(const absl::Status& error, const std::string& path,
                            std::string_view program, std::string_view expected) {

@@ -17,6 +17,11 @@ namespace dtnn {
 absl::Status NameOtherFile(const absl::Status& error, const std::string& path,
                            std::string_view program, std::string_view expected);
 
+// What a file is of which `import` makes a model: "is an ONNX model, by its name", "has weights of
+// PyTorch, by the names of its parameters"; empty for others, and for files that cannot be opened
+// whose name does not say it.
+std::string ImportableKind(const std::string& path);
+
 // `path`: a file of weights for the network `model`, which may be empty. InvalidArgument where the
 // file's name (.onnx, .pth, .pt), or PyTorch's names of its parameters, say that it is one of those
 // of which `import` makes a model, with the command that does; an error of the system where such a

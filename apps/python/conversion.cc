@@ -14,16 +14,28 @@
 #include "apps/conversion/import_weights.h"
 #include "apps/conversion/quantize_model.h"
 #include "apps/flags/help.h"
+#include "apps/program/other_file.h"
 #include "apps/python/bindings.h"
 #include "apps/python/data.h"
 #include "apps/python/errors.h"
 #include "apps/python/keywords.h"
 #include "data/datasets/class_list.h"
 #include "tensor/errors.h"
+#include "tensor/files/input_file.h"
 
 namespace dtnn::python {
 namespace py = pybind11;
 namespace {
+
+// `path`: what must be a model. For files of which one is made first, the function that does.
+absl::Status CheckIsModel(const std::string& path) {
+  const std::string kind = ImportableKind(path);
+  if (kind.empty()) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(InputFile::Open(path).status());
+  return InvalidArgument(
+      path, ": ", kind, "; dtnn.", path.ends_with(".onnx") ? "import_onnx" : "import_weights",
+      " makes a model of it", path.ends_with(".npz") ? ", saved as .safetensors" : "");
+}
 
 // Does `work(flags, out)` without the GIL, with those options set, and returns what it says.
 // Messages name its options as keywords.
@@ -34,6 +46,7 @@ py::str Convert(Flags& flags, const Keywords& keywords, Work work) {
     const py::gil_scoped_release released;
     const std::vector<OptionSpec> options = OptionsOf(flags);
     Check(SetKeywords(keywords, options));
+    Check(CheckIsModel(flags.model));
     Check(WithKeywords(work(flags, out), options));
   }
   return Text(out.str());

@@ -221,6 +221,29 @@ class ConversionTest(unittest.TestCase):
             "net.onnx",
         )
 
+    def test_functions_name_the_one_that_makes_a_model_first(self):
+        torch_names = self.folder + "/state.npz"
+        np.savez(torch_names, **{"layer1.0.weight": np.zeros(2, np.float32)})
+        for path, what in [
+            (ONNX, "is an ONNX model, by its name; dtnn.import_onnx makes a model of it"),
+            (WEIGHTS, "has weights of PyTorch, by its name; dtnn.import_weights makes a model of it"),
+            (
+                torch_names,
+                "has weights of PyTorch, by the names of its parameters; dtnn.import_weights makes "
+                "a model of it, saved as .safetensors",
+            ),
+        ]:
+            self.refuses(f"{path}: {what}", dtnn.export_onnx, path, self.folder + "/out.onnx")
+            self.refuses(f"{path}: {what}", dtnn.quantize, path, self.out, "x")
+            self.refuses(f"{path}: {what}", dtnn.import_weights, WEIGHTS, path, self.out)
+        self.refuses(
+            "none.onnx: cannot be opened: No such file or directory",
+            dtnn.export_onnx,
+            "none.onnx",
+            self.out,
+            kind=dtnn.NotFound,
+        )
+
 
 if __name__ == "__main__":
     unittest.main()
