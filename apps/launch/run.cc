@@ -40,7 +40,8 @@ using std::chrono::milliseconds;
 constexpr int kNoProgram = 127;  // as shells say it
 
 // Files beside the pipes of ranks that run: those of one that is started, and what the launcher has
-// open itself; and, where they may be had, connections.
+// open itself; and, where they may be had, connections, besides one for each rank that comes and
+// goes.
 constexpr int64_t kOwnFiles = 16, kConnections = 320;
 
 // Signals as events of a file descriptor, while it lives; without those that the process was
@@ -143,7 +144,12 @@ class Launch {
       rank.open_files = before;
       needed += RankChild::FilesOf(rank);
     }
-    const int64_t allowed = AllowOpenFiles(needed + kConnections);
+    int64_t connections = kConnections;
+    if (elastic()) {
+      DTNN_ASSIGN_OR_RETURN(const ElasticRange range, ElasticRange::Parse(options_.elastic));
+      connections += range.max;
+    }
+    const int64_t allowed = AllowOpenFiles(needed + connections);
     if (allowed >= needed) return absl::OkStatus();
     return ResourceExhausted(job_.ranks.size(), " ranks need ", needed,
                              " open files here, and the system allows ", allowed,
@@ -308,6 +314,7 @@ class Launch {
   // too.
   void Replace(std::unique_ptr<RankChild>& child) {
     const int code = child->exit_code();
+    if (child->pid() == started_) started_in_.reset();  // it does not come any more
     if (code == kExitDone) return BeginToEnd();
     if (first_failure_ == kExitDone) first_failure_ = code;
     std::string line = HowItEnded(*child);
@@ -318,6 +325,7 @@ class Launch {
       absl::StatusOr<std::unique_ptr<RankChild>> next = Start(job_.ranks[size_t(child->rank())]);
       if (next.ok()) {
         child = *std::move(next);
+        started_ = child->pid();
         if (coordinator_ != nullptr) started_in_ = coordinator_->generation();
       }
       StrAppend(&line,
@@ -402,6 +410,7 @@ class Launch {
   int64_t restarts_left_ = 0;
   // The generation in which the last one was started for another: it is on its way to the next.
   std::optional<int64_t> started_in_ = {};
+  pid_t started_ = 0;  // that one
   std::vector<std::unique_ptr<RankChild>> children_;
   absl::Status broken_door_;  // why there is no coordinator any more
   int asked_ = 0;             // signals that were passed on

@@ -9,6 +9,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <functional>
@@ -34,11 +35,12 @@ namespace dtnn {
 // one rank to another; later ones wait. So a rank that is ahead tells others only of so many.
 inline constexpr size_t kMostOpenCalls = 128;
 // Pieces that one rank may have granted to another that has called for none of them: those of the
-// open calls, of so many communicators at a time.
+// open calls, of so many communicators at a time; more of them where ranks are few.
 inline constexpr size_t kMostCommunicators = 16;
 constexpr size_t MostGrants(int ranks) {
   constexpr size_t kMessages = 2;  // one in each direction
-  return kMostCommunicators * kMostOpenCalls * (MostPiecesBetween(ranks) + kMessages);
+  return std::max(size_t{1} << 16,
+                  kMostCommunicators * kMostOpenCalls * (MostPiecesBetween(ranks) + kMessages));
 }
 
 class Connection {

@@ -214,7 +214,7 @@ absl::Status Attempt::EndReplies(Clock::time_point now) {
   }
   const auto notes = protocol_->Note(note_ + 1);
   if (!notes.ok()) {
-    LeaveOutSilent();
+    LeaveOutSilent(Silent());
     return notes.status();
   }
   ++note_;
@@ -223,14 +223,21 @@ absl::Status Attempt::EndReplies(Clock::time_point now) {
   return absl::OkStatus();
 }
 
-// Where the replies do not suffice, those who have not replied are missing.
-void Attempt::LeaveOutSilent() {
+std::vector<int> Attempt::Silent() const {
+  std::vector<int> silent;
   for (int position = 0; position < int(asked_.size()); ++position) {
-    const Place& place = places_[size_t(position)];
+    if (asked_[size_t(position)].state != State::kAccepted) continue;
+    if (places_[size_t(position)].replies <= note_) silent.push_back(position);
+  }
+  return silent;
+}
+
+// Where the replies do not suffice, those who have not replied are missing.
+void Attempt::LeaveOutSilent(const std::vector<int>& silent) {
+  for (const int position : silent) {
     Asked& asked = asked_[size_t(position)];
-    if (place.replies > note_ || asked.state != State::kAccepted) continue;
     asked.state = State::kLeftOut;
-    asked.why = place.gone ? "it is gone" : "it did not answer in time";
+    asked.why = places_[size_t(position)].gone ? "it is gone" : "it did not answer in time";
   }
 }
 

@@ -11,9 +11,9 @@
 //
 // Updates are added as they become complete (attempt_sum.h), so what is held is the sum, and the
 // updates that are on their way: of `receive_bytes` together, but always two (receive_places.h).
-// What is in the sum stays there: a client that is lost or breaks the rules after its update was
-// added is named, and counts; where nothing of it may count, or all are needed, the attempt fails.
-// Robust means hold all updates until the end.
+// What is in the sum stays there: a client that is lost after its update was added counts, and so
+// does one that breaks the rules then, which is named; where nothing of it may count, or all are
+// needed, the attempt fails. Robust means hold all updates until the end.
 //
 // The last step, which rebuilds secrets, draws masks again and computes the mean, may take minutes.
 // `run` may do it on another thread, while this one listens.
@@ -171,7 +171,8 @@ class Attempt : public Inquiry {
   absl::Status EndReplies(Clock::time_point now);
   void NameLiars();
   void DoubtAll();
-  void LeaveOutSilent();
+  std::vector<int> Silent() const;  // those who have not answered the last note
+  void LeaveOutSilent(const std::vector<int>& silent);
   absl::Status AddUpdate(int position);
   void SendNote(int position, const SharedBytes& note);
   void LeaveOut(int position, const std::string& why);
@@ -213,7 +214,8 @@ class Attempt : public Inquiry {
   Metrics metrics_;
   std::optional<double> below_;
   std::vector<Bytes> encrypted_;
-  std::future<Made> made_;  // by work that uses protocol_ and sum_
+  std::future<Made> made_;   // by work that uses protocol_ and sum_
+  std::vector<int> silent_;  // when that began
 };
 
 }  // namespace dtnn::federation

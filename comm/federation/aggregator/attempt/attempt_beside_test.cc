@@ -1,8 +1,8 @@
 // Attempts whose last step is done elsewhere: what comes meanwhile.
 
 #include <functional>
-#include <thread>
 #include <utility>
+#include <vector>
 
 #include "comm/federation/testing/attempt_fixture.h"
 #include "gmock/gmock.h"
@@ -64,15 +64,38 @@ TEST_F(AttemptBesideTest, AReplyThatComesMeanwhileIsLateAndNobodysFault) {
   ExpectMeanOf({0, 1, 2, 3});
 }
 
-// Once it is done.
+// One that has not answered is missing where the answers do not suffice, though it does then.
+TEST_F(AttemptBesideTest, AReplyThatComesMeanwhileMakesNobodyReliable) {
+  Begin(Protection::kMasked, 4, 4);
+  SendUpdates(0, 3);
+  std::vector<Note> late;
+  skip_ = [&](const Note& note) {
+    if (note.position > 0) late.push_back(note);
+    return note.position > 0;
+  };
+  SendUpdates(3, 4);
+  attempt_->Advance(now_ + deadline_);
+  ASSERT_TRUE(work_);
+  ASSERT_EQ(late.size(), 3u);
+  for (const Note& note : late) {
+    Reply(note.position,
+          *Must(clients_[size_t(note.position)]->TakeNote(int(note.index), *note.body)));
+  }
+  Work();
+  ASSERT_TRUE(attempt_->over());
+  EXPECT_FALSE(attempt_->failure().ok());
+  EXPECT_EQ(asked(0).state, Asked::State::kAccepted);
+  for (const int position : {1, 2, 3}) EXPECT_EQ(asked(position).why, "it did not answer in time");
+}
+
+// Once it is done; nobody waits for it.
 TEST_F(AttemptBesideTest, ARevokedClientEndsTheAttempt) {
-  std::thread worker;
-  run_ = [&worker](std::function<void()> work) { worker = std::thread(std::move(work)); };
-  Begin(Protection::kNone, 4, 2, 70001);
+  Begin(Protection::kNone, 4, 2);
   SendUpdates(0, 4);
   attempt_->Revoke(2, "it is no longer on the list");
-  worker.join();
-  attempt_->Advance(now_);
+  attempt_->Revoke(2, "it is no longer on the list");
+  EXPECT_FALSE(attempt_->over());
+  Work();
   EXPECT_TRUE(attempt_->over());
   EXPECT_THAT(attempt_->failure().message(), HasSubstr("client client-2 must not be used"));
   EXPECT_TRUE(attempt_->average().empty());

@@ -45,6 +45,7 @@ void Attempt::BeginSum() {
         return made;
       });
   made_ = work->get_future();
+  silent_ = Silent();
   phase_ = Phase::kSum;
   until_ = Clock::time_point::max();
   if (options_.run) {
@@ -78,7 +79,8 @@ absl::Status Attempt::EndSum() {
     return absl::OkStatus();
   }
   Made made = made_.get();
-  if (!made.finished.ok()) LeaveOutSilent();
+  DTNN_RETURN_IF_ERROR(failure_);  // by Revoke
+  if (!made.finished.ok()) LeaveOutSilent(silent_);
   if (absl::IsDataLoss(made.finished) || !made.mean.ok()) DoubtAll();
   NameLiars();
   DTNN_RETURN_IF_ERROR(made.finished);

@@ -87,9 +87,9 @@ void Attempt::Revoke(int position, const std::string& why) {
   if (asked.state != State::kAccepted) return;
   asked.why = why;
   if (opened_) return;
-  AwaitMade();
   asked.state = State::kLeftOut;
   failure_ = FailedPrecondition("the update of client ", asked.name, " must not be used: ", why);
+  if (phase_ == Phase::kSum) return;  // it fails once the mean is there
   phase_ = Phase::kFailed;
   Release();
   Forget();
