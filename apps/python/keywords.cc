@@ -98,7 +98,9 @@ absl::Status SetOptimizer(const OptionSpec& option, const std::string& text, Opt
   const std::string trained = optimizer.name;
   DTNN_RETURN_IF_ERROR(SetKeyword(option, text, options));
   if (optimizer.name == trained) return absl::OkStatus();
-  optimizer = {.name = optimizer.name, .learning_rate = optimizer.learning_rate};
+  optimizer = {.name = optimizer.name,
+               .learning_rate = optimizer.learning_rate,
+               .average_decay = optimizer.average_decay};
   return absl::OkStatus();
 }
 

@@ -173,12 +173,12 @@ class RunTest(unittest.TestCase):
 
     def test_another_optimizer_begins_with_its_own_constants(self):
         path, data = self.folder / "mine.safetensors", dtnn.Arrays(X, Y, X, Y)
-        begin(optimizer="adamw").save(path)
+        begin(optimizer="adamw", ema=0.9).save(path)
         own = begin(optimizer="sgd").options
         more = dtnn.Run.load(path, data, optimizer="sgd", schedulers=[])
         self.assertEqual(dtnn.Run.load(path, data, schedulers=[]).options["optimizer_decay"], 0.01)
         self.assertEqual(more.options["optimizer_decay"], own["optimizer_decay"])
-        self.assertEqual(more.learning_rate, 0.01)
+        self.assertEqual((more.learning_rate, more.options["ema"]), (0.01, 0.9))
         begin(optimizer="rmsprop", optimizer_rho=0.8).save(path)
         for options, rho in (
             ({}, 0.8),

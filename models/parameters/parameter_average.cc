@@ -21,8 +21,10 @@ absl::Status ParameterAverage::BeginStep(int64_t steps_done) {
 }
 
 absl::Status ParameterAverage::Show(int64_t steps_done) {
-  if (!store_->average_slot() || shown_ || steps_done == 0) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(Exchange());
+  if (!store_->average_slot() || steps_done == 0) return absl::OkStatus();
+  const bool same = shown_version_ == store_->version();
+  if (shown_ && same) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(shown_ ? Begin() : Exchange());
   shown_ = true;
   shown_version_ = store_->version();
   return absl::OkStatus();

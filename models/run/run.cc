@@ -56,7 +56,8 @@ absl::Status Run::Fit() {
   const int64_t left = epochs_ - trainer().epochs_done();
   if (!fitted_ || (!whole_ && left > 0)) {
     // Where these epochs are planned already, schedules continue.
-    const absl::Status status = options().training.epochs == epochs_ ? Train() : Fit(left);
+    if (options().training.epochs != epochs_) return Fit(left);
+    const absl::Status status = Train();
     whole_ = status.ok() && !work_->interrupted();
     return status;
   }
@@ -66,7 +67,9 @@ absl::Status Run::Fit() {
 absl::Status Run::Fit(int64_t epochs) {
   DTNN_RETURN_IF_ERROR(CheckTrains());
   DTNN_RETURN_IF_ERROR(work_->PlanEpochs(epochs));
-  return Train();
+  const absl::Status status = Train();
+  whole_ = status.ok() && !work_->interrupted() && options().training.epochs == epochs_;
+  return status;
 }
 
 absl::StatusOr<MetricAverages> Run::EvaluateOn(std::shared_ptr<const Dataset> data, Split split,

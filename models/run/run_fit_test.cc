@@ -150,6 +150,24 @@ TEST_F(RunFitTest, ItsCheckpointsStay) {
   EXPECT_THAT(warnings, IsEmpty()) << "none is set aside";
 }
 
+TEST_F(RunFitTest, WhatACallbackHasStoppedIsResumed) {
+  RunOptions options = Short(3);
+  const auto whole = Begin(options);
+  Must(whole->Fit());
+  options.checkpoint.folder = In("c");
+  options.checkpoint.resume = Resume::kIfThere;
+  StopAt stop(0, 0);
+  RunObjects objects = Objects();
+  objects.callbacks = {&stop};
+  auto run = Begin(options, objects);
+  Must(run->Fit());
+  run->End();
+  run = Begin(options);
+  EXPECT_EQ(run->trainer().epochs_done(), 1);
+  Must(run->Fit());
+  EXPECT_EQ(Parameters(*run), Parameters(*whole)) << "to the last bit";
+}
+
 TEST_F(RunFitTest, WhatASchedulerHasEndedIsNot) {
   RunOptions options = Short(100);
   options.optimizer.learning_rate = 1e-30;  // the first epoch is the best
@@ -158,6 +176,9 @@ TEST_F(RunFitTest, WhatASchedulerHasEndedIsNot) {
   Must(run->Fit());
   EXPECT_LT(run->trainer().epochs_done(), 6);
   EXPECT_THAT(Message(run->Fit()), HasSubstr("has trained all its epochs"));
+  const auto counted = Begin(options);
+  Must(counted->Fit(100));
+  EXPECT_THAT(Message(counted->Fit()), HasSubstr("has trained all its epochs"));
 }
 
 TEST_F(RunFitTest, TheHistoryHasAllEpochs) {

@@ -138,6 +138,22 @@ TEST(TrainerAverageTest, ParametersThatOthersWriteBetweenPassesAreTrainedOn) {
   EXPECT_EQ(Values(session.store->slots()[1]), Values(expected.store->slots()[1]));
 }
 
+TEST(TrainerAverageTest, ParametersThatOthersHaveWrittenAreInTheState) {
+  TrainingSession session(PatternMlp(), Averaging(kDecay)),
+      resumed(PatternMlp(), Averaging(kDecay));
+  ASSERT_EQ(session.Train(1), absl::OkStatus());
+  session.store->values().data<double>()[0] = 0.25;
+  session.store->MarkChanged();
+  const TrainingState state = *session.trainer->State();
+  ASSERT_EQ(resumed.trainer->PrepareForTraining(9), absl::OkStatus());
+  CopyParameters(session, resumed);
+  ASSERT_EQ(resumed.trainer->Restore(state), absl::OkStatus());
+  ASSERT_EQ(session.Train(2), absl::OkStatus());
+  ASSERT_EQ(resumed.Train(2), absl::OkStatus());
+  EXPECT_EQ(Values(session.store->all_values()), Values(resumed.store->all_values()));
+  EXPECT_EQ(Values(session.store->slots()[1]), Values(resumed.store->slots()[1]));
+}
+
 // More elements than what is exchanged at once.
 TEST(TrainerAverageTest, ExchangesAllParametersAndBack) {
   GraphBuilder b("large", TensorFormat::kNHWC);

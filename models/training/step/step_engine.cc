@@ -19,6 +19,7 @@ void StepEngine::BeginPass(const RankShares& shares, int64_t step, int64_t first
   sync_.set_shares(shares);
   step_ = step;
   first_batch_ = first_batch;
+  if (step > 0) return;  // the pass continues
   norm_sum_ = 0;
   norms_ = 0;
 }
