@@ -1184,12 +1184,13 @@ class Run:
     ) -> Run:
         """A run that continues with the model in a file, with its network, parameters and
         preprocessing, and the loss, the optimizer and the learning rate that it was trained with,
-        unless options say otherwise.
+        unless options say otherwise. Another optimizer begins with its own constants.
         """
         ...
 
     def fit(self, epochs: int | None = None) -> dict[str, list[float]]:
-        """Trains what is left of num_epochs, or so many epochs more, and returns the history.
+        """Trains what is left of num_epochs, or so many epochs more, and returns the history. After
+        stop() of a callback it continues there.
 
         Ctrl-C ends it after the step, with a checkpoint where there is a checkpoint_dir, and raises
         KeyboardInterrupt.
@@ -1503,6 +1504,7 @@ def run_as_rank(work: Callable[[int, int], Any], **options: Any) -> None:
 
     All ranks create such a run, and call fit(), evaluate(), predict() and save(), together; rank 0
     writes files. Samples are divided among them. An exception in one of them ends all. options: how
-    ranks meet: transport, rendezvous, comm_timeout, as of the program benchmark.
+    ranks meet, wait and add: transport, rendezvous, comm_timeout, use_mpi_buffers, as of the program
+    benchmark; all others are those of the runs.
     """
     ...
