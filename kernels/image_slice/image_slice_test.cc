@@ -10,13 +10,16 @@
 #include "gtest/gtest.h"
 #include "kernels/image_slice/reference.h"
 #include "kernels/image_slice/testing/specs.h"
+#include "kernels/testing/channels_last.h"
 #include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
 
-using testing::IntegerTensor;
+using testing::ChannelsLast;
+using testing::ImagesOf;
+using testing::IntegerImages;
 using testing::KeepsNaN;
 using testing::Pitched;
 using testing::RandomTensor;
@@ -29,28 +32,11 @@ constexpr int64_t kBatch = 2;
 
 class SliceTest : public ::testing::TestWithParam<std::tuple<TensorFormat, DType>> {
  protected:
-  // `values` of (n, h, w, c) as a tensor of the format, and back.
   Tensor Make(const ImageExtents& image, const Doubles& values) const {
-    return TensorOf(dtype_, SampleShape(image, format_).Prepend(kBatch),
-                    Turned(image, values, false));
+    return ImagesOf(dtype_, image, kBatch, format_, values);
   }
   Doubles Back(const ImageExtents& image, const Tensor& tensor) const {
-    return Turned(image, Values(tensor, format_), true);
-  }
-  Doubles Turned(const ImageExtents& image, const Doubles& values, bool back) const {
-    if (format_ == TensorFormat::kNHWC) return values;
-    Doubles turned(values.size());
-    const int64_t pixels = image.height * image.width, channels = image.channels;
-    for (int64_t i = 0; i < int64_t(values.size()); ++i) {
-      const int64_t c = i % channels, pixel = i / channels % pixels, n = i / channels / pixels;
-      const auto other = size_t((n * channels + c) * pixels + pixel);
-      turned[back ? size_t(i) : other] = values[back ? other : size_t(i)];
-    }
-    return turned;
-  }
-  Doubles Random(const ImageExtents& image, uint64_t seed) const {
-    return Values(IntegerTensor(DType::kFloat64,
-                                SampleShape(image, TensorFormat::kNHWC).Prepend(kBatch), seed));
+    return ChannelsLast(tensor, image, format_);
   }
 
   const TensorFormat format_ = std::get<0>(GetParam());
@@ -64,7 +50,8 @@ TEST_P(SliceTest, EqualsItsReferenceDenseAndPitched) {
     SCOPED_TRACE(ToString(spec.image));
     spec.format = format_, spec.dtype = dtype_;
     const ImageExtents sliced = spec.output();
-    const Doubles x = Random(spec.image, 1), dy = Random(sliced, 2), before = Random(spec.image, 3);
+    const Doubles x = IntegerImages(spec.image, kBatch, 1), dy = IntegerImages(sliced, kBatch, 2),
+                  before = IntegerImages(spec.image, kBatch, 3);
     Doubles y(dy.size()), dx = before, gradient(before.size());
     reference::ForEachSliced(spec, kBatch, [&](size_t from, size_t to) {
       y[to] = x[from];

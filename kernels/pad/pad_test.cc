@@ -9,13 +9,16 @@
 #include "gtest/gtest.h"
 #include "kernels/pad/reference.h"
 #include "kernels/pad/testing/specs.h"
+#include "kernels/testing/channels_last.h"
 #include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
 
-using testing::IntegerTensor;
+using testing::ChannelsLast;
+using testing::ImagesOf;
+using testing::IntegerImages;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::SpecOf;
@@ -28,28 +31,11 @@ constexpr int64_t kBatch = 2;
 
 class PadTest : public ::testing::TestWithParam<std::tuple<PadMode, TensorFormat, DType>> {
  protected:
-  // `values` of (n, h, w, c) as a tensor of the format, and back.
-  Tensor Make(const ImageExtents& image, const Doubles& values, DType dtype) const {
-    return TensorOf(dtype, SampleShape(image, format_).Prepend(kBatch),
-                    Turned(image, values, false));
+  Tensor Make(const ImageExtents& image, const Doubles& values) const {
+    return ImagesOf(dtype_, image, kBatch, format_, values);
   }
   Doubles Back(const ImageExtents& image, const Tensor& tensor) const {
-    return Turned(image, Values(tensor, format_), true);
-  }
-  Doubles Turned(const ImageExtents& image, const Doubles& values, bool back) const {
-    if (format_ == TensorFormat::kNHWC) return values;
-    Doubles turned(values.size());
-    const int64_t pixels = image.height * image.width, channels = image.channels;
-    for (int64_t i = 0; i < int64_t(values.size()); ++i) {
-      const int64_t c = i % channels, pixel = i / channels % pixels, n = i / channels / pixels;
-      const auto other = size_t((n * channels + c) * pixels + pixel);
-      turned[back ? size_t(i) : other] = values[back ? other : size_t(i)];
-    }
-    return turned;
-  }
-  Doubles Random(const ImageExtents& image, uint64_t seed) const {
-    return Values(IntegerTensor(DType::kFloat64,
-                                SampleShape(image, TensorFormat::kNHWC).Prepend(kBatch), seed));
+    return ChannelsLast(tensor, image, format_);
   }
 
   const PadMode mode_ = std::get<0>(GetParam());
@@ -64,13 +50,14 @@ TEST_P(PadTest, EqualsItsReferenceDenseAndPitched) {
     SCOPED_TRACE(ToString(spec.image));
     spec.format = format_, spec.dtype = dtype_;
     const ImageExtents padded = spec.output();
-    const Doubles x = Random(spec.image, 1), dy = Random(padded, 2), before = Random(spec.image, 3);
+    const Doubles x = IntegerImages(spec.image, kBatch, 1), dy = IntegerImages(padded, kBatch, 2),
+                  before = IntegerImages(spec.image, kBatch, 3);
     Doubles y(dy.size()), dx = before;
     reference::ForEachPadded(spec, kBatch, [&](int64_t from, size_t to) {
       y[to] = from < 0 ? spec.value : x[size_t(from)];
       if (from >= 0) dx[size_t(from)] += dy[to];
     });
-    const Tensor device_x = Make(spec.image, x, dtype_), device_dy = Make(padded, dy, dtype_);
+    const Tensor device_x = Make(spec.image, x), device_dy = Make(padded, dy);
     for (const auto& [read_pitched, written_pitched] :
          {std::pair(false, false), std::pair(true, true), std::pair(true, false),
           std::pair(false, true)}) {
@@ -78,8 +65,8 @@ TEST_P(PadTest, EqualsItsReferenceDenseAndPitched) {
         return pitched ? Pitched(dense, format_) : dense;
       };
       const auto pad = *CreatePad(*cpu_, spec);
-      const Tensor to_y = as(Make(padded, dy, dtype_), written_pitched),
-                   to_dx = as(Make(spec.image, before, dtype_), written_pitched);
+      const Tensor to_y = as(Make(padded, dy), written_pitched),
+                   to_dx = as(Make(spec.image, before), written_pitched);
       ASSERT_EQ(pad->Forward(as(device_x, read_pitched), to_y), absl::OkStatus());
       EXPECT_EQ(Back(padded, to_y), y);
       ASSERT_EQ(pad->Backward(as(device_dy, read_pitched), to_dx, /*accumulate=*/true),
