@@ -207,8 +207,6 @@ absl::Status Checkpointer::SetAsideNewer() {
 
 absl::Status Checkpointer::Save() {
   DTNN_ASSIGN_OR_RETURN(TrainingState training, run_.trainer->State());
-  // What another callback has stopped, a run that resumes continues.
-  training.ended &= run_.trainer->ended() || run_.schedule->ended();
   run_.schedule->AddTo(training);
   DTNN_ASSIGN_OR_RETURN(std::optional<ExchangeState> exchange, run_.trainer->GatherExchange());
   return options_.writes ? Write(std::move(training), std::move(exchange)) : absl::OkStatus();

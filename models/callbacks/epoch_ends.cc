@@ -6,7 +6,6 @@ namespace dtnn {
 
 absl::StatusOr<TrainingState> EpochEnds::Now() const {
   DTNN_ASSIGN_OR_RETURN(TrainingState state, trainer_.StateAlone());
-  state.ended &= trainer_.ended() || schedule_.ended();  // not by another callback
   schedule_.AddTo(state);
   return state;
 }

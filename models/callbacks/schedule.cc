@@ -67,6 +67,7 @@ void Schedule::AddTo(TrainingState& state) const {
   }
   state.files = files_;
   state.kept_epochs = kept_epochs_;
+  state.ended &= trainer_->ended() || ends_;
 }
 
 absl::StatusOr<std::vector<std::string>> Schedule::Restore(

@@ -74,7 +74,9 @@ class Schedule : public Callback, private SchedulerHost {
   // What the schedulers make of the learning rate in that step.
   double FactorIn(const ScheduleStep& step) const;
 
-  // The state of the schedulers, for a checkpoint: numbers, and the parameters that they keep.
+  // The state of the schedulers, for a checkpoint: numbers, and the parameters that they keep. A
+  // state that has ended stays so only if a scheduler ended it, or the last epoch: what another
+  // callback stopped, a run that resumes continues.
   void AddTo(TrainingState& state) const;
   const std::map<std::string, Tensor, std::less<>>& kept() const { return kept_; }
   // Restores both, but nothing of `forgetful` schedulers, whose names it returns.
