@@ -208,6 +208,9 @@ TEST_P(Conv2dTest, GradientsAccumulateIntoPitchedViews) {
   const auto dbias_expected = plus(Of(dbias), reference::Conv2dBackwardBias(spec_, Of(dy)));
   runner.BackwardData(dy, w, dx, true);
   EXPECT_TRUE(Close(Of(dx), dx_expected, IntegerTolerance(Direction::kBackwardData)));
+  runner.BackwardData(dy, w, dx);
+  EXPECT_TRUE(Close(Of(dx), reference::Conv2dBackwardData(spec_, Of(dy), Of(w)),
+                    IntegerTolerance(Direction::kBackwardData)));
   runner.BackwardFilter(x, dy, dw, dbias, true);
   EXPECT_TRUE(Close(Of(dw), dw_expected, IntegerTolerance(Direction::kBackwardFilter)));
   EXPECT_TRUE(Close(Of(dbias), dbias_expected, 0));

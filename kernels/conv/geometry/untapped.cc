@@ -1,6 +1,7 @@
 #include "kernels/conv/geometry/untapped.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstring>
 
@@ -35,17 +36,14 @@ Untapped::Untapped(const Conv2dSpec& spec, Direction direction)
 template <typename T>
 void Untapped::Write(const typename DataKernel<T>::Call& call, int64_t channels) const {
   const Images<T>& out = call.out;
-  const Images<const T>& addend = call.write_back.addend;
-  if (!any_ || addend.data == out.data) return;
+  const T* const addend = call.write_back.addend.data;
+  if (!any_) return;
+  assert(addend == nullptr || addend == out.data);
+  if (addend != nullptr) return;
   const auto write = [&](int64_t image, int64_t row, int64_t column, int64_t elements) {
-    T* const to = out.At(image, row) + column * out.pixel;
-    if (addend.data == nullptr) {
-      std::memset(to, 0, size_t(elements) * sizeof(T));
-    } else {
-      std::copy_n(addend.At(image, row) + column * addend.pixel, elements, to);
-    }
+    std::memset(out.At(image, row) + column * out.pixel, 0, size_t(elements) * sizeof(T));
   };
-  const bool dense = out.pixel == channels && (addend.data == nullptr || addend.pixel == channels);
+  const bool dense = out.pixel == channels;
   const auto write_run = [&](int64_t image, int64_t row, Run run) {
     if (dense) return write(image, row, run.begin, (run.end - run.begin) * channels);
     for (int64_t w = run.begin; w < run.end; ++w) write(image, row, w, channels);

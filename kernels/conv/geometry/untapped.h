@@ -17,8 +17,8 @@ class Untapped {
  public:
   Untapped(const Conv2dSpec& spec, Direction direction);
 
-  // Writes the addend, or zeros, to them, in the first `channels` of a pixel. Backward data has no
-  // other epilogue.
+  // Writes zeros to them, in the first `channels` of a pixel. Nothing where the call accumulates:
+  // the addend of backward data is the output itself.
   template <typename T>
   void Write(const typename DataKernel<T>::Call& call, int64_t channels) const;
 
