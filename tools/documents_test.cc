@@ -27,7 +27,8 @@ std::vector<fs::path> Documents() {
   for (const char* const folder : {"docs", "examples"}) {
     for (const auto& entry : fs::recursive_directory_iterator(Root() / folder)) {
       const fs::path extension = entry.path().extension();
-      if (extension == ".md" || extension == ".py") paths.push_back(entry.path());
+      if (extension == ".md" || extension == ".py" || extension == ".cc")
+        paths.push_back(entry.path());
     }
   }
   return paths;
@@ -46,15 +47,19 @@ TEST(DocumentsTest, WhereAdamIsShownItHasTheUsualBeta1) {
   for (const fs::path& path : Documents()) {
     const std::vector<std::string> lines = LinesOf(path);
     for (size_t i = 0; i < lines.size(); ++i) {
-      if (!::testing::Matches(ContainsRegex("optimizer=\"?n?adam[\" \n]"))(lines[i] + "\n"))
+      // A flag or an argument, a member in C++, a line of a file of options.
+      if (!::testing::Matches(ContainsRegex("optimizer=\"?n?adam[\" \n]|\\.name = \"n?adam\"|"
+                                            "^optimizer: n?adam\n"))(lines[i] + "\n")) {
         continue;
+      }
       ++shown;
       EXPECT_THAT(lines[i] + (i + 1 < lines.size() ? lines[i + 1] : ""),
-                  AnyOf(HasSubstr("optimizer-beta1=0.9 "), HasSubstr("optimizer_beta1=0.9,")))
+                  AnyOf(HasSubstr("optimizer-beta1=0.9 "), HasSubstr("optimizer_beta1=0.9,"),
+                        HasSubstr(".beta1 = 0.9}"), HasSubstr("optimizer-beta1: 0.9")))
           << path << ":" << i + 1;
     }
   }
-  EXPECT_GT(shown, 8);
+  EXPECT_GT(shown, 17);
 }
 
 }  // namespace

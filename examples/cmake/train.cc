@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   const std::shared_ptr<const Dataset> data =
       Must(OpenDataset("synthetic", {.synthetic = {.pattern = SyntheticPattern::kClasses}}));
   const RunOptions options = {.training = {.epochs = 2},
-                              .optimizer = {.name = "adam", .learning_rate = 0.001}};
+                              .optimizer = {.name = "adam", .learning_rate = 0.001, .beta1 = 0.9}};
   auto run =
       Must(Run::Create(options, {.network = Network::Zoo("simplecnn", *data), .dataset = data}));
   Must(run->Fit());

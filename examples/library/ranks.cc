@@ -17,7 +17,7 @@ absl::Status Train(Communicator& communicator) {
   auto data =
       Must(OpenDataset("synthetic", {.synthetic = {.pattern = SyntheticPattern::kClasses}}));
   const RunOptions options = {.training = {.batch = 32, .epochs = 2},
-                              .optimizer = {.name = "adam", .learning_rate = 0.001},
+                              .optimizer = {.name = "adam", .learning_rate = 0.001, .beta1 = 0.9},
                               .ranks = {.parallel = Parallel::kData}};
   auto run = Must(Run::Create(options, {.network = Network::Zoo("simplecnn", *data),
                                         .dataset = data,

@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   const RunOptions options = {
       .training = {.epochs = epochs, .evaluate = true},
       .data = {.validation_split = 0.2},
-      .optimizer = {.name = "adam", .learning_rate = 1e-3},
+      .optimizer = {.name = "adam", .learning_rate = 1e-3, .beta1 = 0.9},
       .schedule = {.schedulers = {"early_stopping"}, .early_stopping = {.patience = 3}},
       .checkpoint = {.folder = folder + "/checkpoints", .resume = Resume::kIfThere},
       .output = {.model = folder + "/mine.safetensors",

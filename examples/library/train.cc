@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   net.Input(*data).Conv2d(8, {.padding = 1}).Relu().MaxPool2d({.stride = 2});
   net.Flatten().Fc(10).Softmax();
   const RunOptions options = {.training = {.epochs = 1, .steps_per_epoch = steps},
-                              .optimizer = {.name = "adam", .learning_rate = 0.001}};
+                              .optimizer = {.name = "adam", .learning_rate = 0.001, .beta1 = 0.9}};
   auto run = Must(Run::Create(options, {.network = net, .dataset = data}));
   Must(run->Fit());
   std::printf("test accuracy %.1f %%\n", Must(run->Evaluate())["categorical_accuracy"]);

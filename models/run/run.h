@@ -5,7 +5,8 @@
 //   auto data = Must(OpenDataset("mnist", {.path = folder}));
 //   Network net = Network("mine").Input(*data).Conv2d(8).Relu().Flatten().Fc(10).Softmax();
 //   const RunOptions options = {.training = {.epochs = 5},
-//                               .optimizer = {.name = "adam", .learning_rate = 1e-3}};
+//                               .optimizer = {.name = "adam", .learning_rate = 1e-3,
+//                                             .beta1 = 0.9}};
 //   auto run = Must(Run::Create(options, {.network = net, .dataset = data}));
 //   Must(run->Fit());
 //   double accuracy = Must(run->Evaluate())["categorical_accuracy"];
