@@ -231,9 +231,9 @@ class Conv2dOp : public LayerOp {
           StrAppend(&able, able.empty() ? "" : ", ", WithNeeds(name, direction));
         }
       }
-      lines.push_back(StrCat(conv::Name(direction), ": ", WithNeeds(chosen, direction),
-                             able.empty() ? "" : ", not ", able,
-                             unable.empty() ? "" : "; refused: ", unable));
+      // i2c and gemm compute everything, so one of them is always left.
+      lines.push_back(StrCat(conv::Name(direction), ": ", WithNeeds(chosen, direction), ", not ",
+                             able, unable.empty() ? "" : "; refused: ", unable));
     }
     return lines;
   }

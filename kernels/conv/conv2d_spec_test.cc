@@ -56,7 +56,8 @@ TEST(Conv2dSpecTest, NamesTheFieldThatIsWrong) {
   expect([](auto& s) { s.padding = -1; }, "padding");
   expect([](auto& s) { s.dilation = 0; }, "dilation");
   expect([](auto& s) { s.groups = 3; }, "groups");
-  expect([](auto& s) { s.dtype = DType::kInt32; }, "int32");
+  expect([](auto& s) { s.dtype = DType::kInt32; },
+         "dtype is int32, must be float32, float64, bfloat16 or float16");
   expect([](auto& s) { s.kernel = 12; }, "output height");
   expect([](auto& s) { s.kernel = Pair(1, 12); }, "output width");
   expect([](auto& s) { s.channels = s.filters = 1 << 20; },

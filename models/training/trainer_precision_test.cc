@@ -276,9 +276,10 @@ TEST_P(PrecisionTest, ARunGoesOnFromACheckpointWithTheSameBits) {
 // for roundings: a GPU's libraries sum in another order for another batch, and then a result may be
 // rounded to the next number of 16 bits. Relus and maxima would make more of it: where an input
 // lies within a rounding of 0, or two are a rounding apart, a sample's whole gradient comes or
-// goes, however small the rounding. (A bias behind the relu after the first product was off by 8 %
-// so.) So this network is smooth: its gradients are sums of products of two rounded numbers, each
-// of which may be the next one, two roundings away; a parameter has moved by a sum of gradients.
+// goes, however small the rounding; that moves the biases of a product before a relu the most
+// (seen: by 8 %). So this network is smooth. Its gradients are sums of products of two rounded
+// numbers, each of which may be the next one, two roundings away; a parameter has moved by a sum of
+// gradients.
 TEST_P(PrecisionTest, TwoRanksAsOne) {
   GraphBuilder b("smooth", TensorFormat::kNCHW);
   b.Input({8, 8, 1}).Conv2d(4, {.padding = 1}).Tanh().AveragePool2d({.window = 2, .stride = 2});

@@ -32,6 +32,12 @@ bool SlicesData(Conv2dSpec spec, Direction direction) {
   return dynamic_cast<const winograd::SlicedData<T>*>(kernel.get()) != nullptr;
 }
 
+template <typename T>
+bool IsKept(Conv2dSpec spec, Direction direction) {
+  spec.dtype = DTypeOf<T>();
+  return kWinograd.makers<T>().data(spec, direction)->derived_elements() > 0;
+}
+
 TEST(WinogradTest, GradientsOfManyChannelsAndFiltersAreSliced) {
   struct {
     int64_t channels, filters;
@@ -48,7 +54,7 @@ TEST(WinogradTest, GradientsOfManyChannelsAndFiltersAreSliced) {
 
 // More than 3 MB of transformed filter: of 36 elements for each where a map of 16 x 16 has tiles of
 // 4 x 4, of 64 for each where one of 18 x 18 has tiles of 6 x 6.
-TEST(WinogradTest, FiltersOfMoreThan3MegabytesAreSliced) {
+TEST(WinogradTest, FiltersOfMoreThan3MegabytesAreSlicedAndNotKept) {
   struct {
     int64_t channels, filters, side;
     bool float32, float64;
@@ -61,6 +67,8 @@ TEST(WinogradTest, FiltersOfMoreThan3MegabytesAreSliced) {
     for (const Direction direction : {Direction::kForward, Direction::kBackwardData}) {
       EXPECT_EQ(SlicesData<float>(spec, direction), float32) << spec.ToString();
       EXPECT_EQ(SlicesData<double>(spec, direction), float64) << spec.ToString();
+      EXPECT_EQ(IsKept<float>(spec, direction), !float32) << spec.ToString();
+      EXPECT_EQ(IsKept<double>(spec, direction), !float64) << spec.ToString();
     }
   }
 }

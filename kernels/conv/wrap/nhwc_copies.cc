@@ -14,7 +14,7 @@
 namespace dtnn::conv {
 namespace {
 
-// The copies of both sides.
+// The copies of both sides, at most: those of 16 bits take half of it.
 constexpr int64_t kChunkBytes = 4 << 20;
 
 // Calls work(image, first pixel, number of pixels) for slices of all images, in parallel.
