@@ -90,11 +90,6 @@ absl::Status Stream::Launch(const Kernel& kernel) {
   return WithContext(status, gpu_.name(), ", stream ", name_, ": kernel ", Quoted(kernel.name));
 }
 
-absl::Status Stream::NoteAllocated(void*, size_t, size_t, std::string_view) {
-  return absl::OkStatus();
-}
-absl::Status Stream::NoteFreed(void*, size_t, size_t) { return absl::OkStatus(); }
-
 absl::StatusOr<void*> Gpu::Allocate(size_t bytes, MemoryKind kind, std::string_view what) {
   absl::StatusOr<std::byte*> memory = DoAllocate(std::max<size_t>(bytes, 1), kind, what);
   if (memory.ok()) {

@@ -108,12 +108,6 @@ class Stream {
   // Queues all of a graph's work as one operation.
   virtual absl::Status Replay(Graph& graph) = 0;
 
-  // For a pool that gives out parts of the GPU's memory itself: from this point on the first `used`
-  // bytes of the block serve `what`, or the block is unused. A simulated GPU reports other uses;
-  // CUDA does nothing.
-  virtual absl::Status NoteAllocated(void* block, size_t bytes, size_t used, std::string_view what);
-  virtual absl::Status NoteFreed(void* block, size_t bytes, size_t used);
-
   // The cudaStream_t, for calls of CUDA's libraries; null on a simulated GPU.
   virtual void* native() const { return nullptr; }
 

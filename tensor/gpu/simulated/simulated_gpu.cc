@@ -86,9 +86,6 @@ absl::Status SimulatedGpu::DoFree(const Allocation& allocation) {
   const auto found = blocks_.find(allocation.base);
   UnregisterMapping(found->second.mapping.get());
   blocks_.erase(found);
-  std::erase_if(unused_, [&](const auto& range) {
-    return range.first >= allocation.base && range.first < allocation.base + allocation.bytes;
-  });
   world_->history.Forget(allocation.number);
   if (allocation.kind == MemoryKind::kDevice) used_bytes_ -= allocation.bytes;
   return absl::OkStatus();
@@ -143,15 +140,6 @@ void SimulatedGpu::Fail(std::string error) {
 absl::StatusOr<Touch> SimulatedGpu::TouchOf(const Access& access, std::byte** view) {
   DTNN_ASSIGN_OR_RETURN(const Allocation allocation,
                         allocations().Find(access.begin, access.extent()));
-  auto after = unused_.lower_bound(access.end());
-  if (after != unused_.begin()) {
-    const auto& [begin, range] = *std::prev(after);
-    if (begin + range.bytes > access.begin) {
-      return FailedPrecondition("byte ",
-                                std::max<const std::byte*>(begin, access.begin) - allocation.base,
-                                " of ", allocation.ToString(), " ", range.why);
-    }
-  }
   if (view != nullptr) {
     *view = access.begin + blocks_.at(allocation.base).mapping->Distance(access.mode);
   }

@@ -68,10 +68,6 @@ class SimulatedGpu : public Gpu {
     MemoryKind kind;
     std::vector<Pending> pending;
   };
-  struct UnusedRange {
-    size_t bytes;
-    std::string why;
-  };
 
   absl::StatusOr<std::byte*> DoAllocate(size_t bytes, MemoryKind kind,
                                         std::string_view what) override;
@@ -95,7 +91,6 @@ class SimulatedGpu : public Gpu {
   std::map<std::byte*, Block> blocks_;
   size_t used_bytes_ = 0;
   CallCounts calls_;
-  std::map<const std::byte*, UnusedRange> unused_;  // of a pool
   std::set<SimulatedStream*> streams_;
   std::atomic<const std::string*> error_ = nullptr;  // the first
 };
@@ -145,9 +140,6 @@ class SimulatedStream : public Stream {
   absl::Status BeginCapture() override;
   absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override;
   absl::Status Replay(Graph& graph) override;
-  absl::Status NoteAllocated(void* block, size_t bytes, size_t used,
-                             std::string_view what) override;
-  absl::Status NoteFreed(void* block, size_t bytes, size_t used) override;
 
  private:
   friend class SimulatedGpu;

@@ -130,48 +130,6 @@ absl::Status SimulatedStream::DoLaunch(const Kernel& kernel) {
                  gpu_.calls_.launches);
 }
 
-absl::Status SimulatedStream::NoteAllocated(void* block, size_t bytes, size_t used,
-                                            std::string_view what) {
-  const std::lock_guard lock(world_.mutex);
-  DTNN_RETURN_IF_ERROR(world_.CheckThreadDoesNotCapture("allocating"));
-  std::byte* const begin = static_cast<std::byte*>(block);
-  std::erase_if(gpu_.unused_, [&](const auto& range) {
-    return range.first < begin + bytes && range.first + range.second.bytes > begin;
-  });
-  std::byte* view;
-  DTNN_ASSIGN_OR_RETURN(const Touch touch,
-                        gpu_.TouchOf({begin, bytes, 1, 0, AccessMode::kWrite}, &view));
-  if (used < bytes) {
-    gpu_.unused_[begin + used] = {
-        bytes - used, StrCat("lies behind the ", used, " bytes of the pool for ", Quoted(what))};
-  }
-  return Enqueue(StrCat("the allocation for ", Quoted(what)), std::vector<Touch>{touch},
-                 [=](KernelRunner&) { std::memset(view, 0xff, bytes); });
-}
-
-absl::Status SimulatedStream::NoteFreed(void* block, size_t bytes, size_t used) {
-  const std::lock_guard lock(world_.mutex);
-  DTNN_RETURN_IF_ERROR(world_.CheckThreadDoesNotCapture("freeing"));
-  std::byte* const begin = static_cast<std::byte*>(block);
-  gpu_.unused_.erase(begin + used);
-  std::byte* view;
-  DTNN_ASSIGN_OR_RETURN(const Touch touch,
-                        gpu_.TouchOf({begin, bytes, 1, 0, AccessMode::kWrite}, &view));
-  // A kernel may write there without having said so.
-  Work work = [=, gpu = &gpu_](KernelRunner&) {
-    const auto written = std::find_if(view + used, view + bytes,
-                                      [](std::byte value) { return value != std::byte{0xff}; });
-    if (written != view + bytes) {
-      gpu->Fail(StrCat("the free of ", used, " bytes of the pool: a kernel has written byte ",
-                       written - view, ", which lies behind them"));
-    }
-    std::memset(view, 0xff, bytes);
-  };
-  DTNN_RETURN_IF_ERROR(Enqueue("the free", std::vector<Touch>{touch}, std::move(work)));
-  gpu_.unused_[begin] = {bytes, StrCat("has been freed by stream ", name())};
-  return absl::OkStatus();
-}
-
 absl::Status SimulatedStream::Record(Event& event) {
   auto& recorded = static_cast<SimulatedEvent&>(event);
   const std::lock_guard lock(world_.mutex);
