@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tensor/files/access/private_file.h"
 #include "tensor/must.h"
 
 namespace dtnn {
@@ -76,6 +77,26 @@ TEST(FederationPageTest, ShowsRoundsAndClientsAsText) {
   EXPECT_THAT(browser.Evaluate("Promise.resolve(at('state').textContent)").get<std::string>(),
               HasSubstr("3 of 9 rounds are done"));
   EXPECT_THAT(browser.complaints(), IsEmpty());
+}
+
+TEST(FederationPageTest, AsksForTheToken) {
+  if (!Browser::IsThere()) GTEST_SKIP() << Browser::kMissing;
+  FederationWatch watch{std::chrono::seconds(60)};
+  watch.Begin("net", 0, 9, false);
+  const std::string folder = testing::NewFolder("token"), token = "0123456789abcdef";
+  MonitorOptions options;
+  options.port = 0;
+  options.token_file = folder + "/token";
+  ASSERT_TRUE(WritePrivateFile(options.token_file, token).ok());
+  const auto monitor = Must(Monitor::Start(options, watch));
+  Browser browser(folder + "/browser");
+  browser.Open(monitor->url() + "/");
+  EXPECT_EQ(browser.Evaluate(When("at('error').textContent", "at('secret').hidden")), false);
+  browser.Evaluate("at('token').value = '" + token +
+                   "'; at('token').dispatchEvent(new Event('change')); " +
+                   When("at('state').textContent", "1"));
+  EXPECT_EQ(browser.Evaluate("Promise.resolve(at('title').textContent)"), "A federation of net");
+  EXPECT_EQ(browser.Evaluate("Promise.resolve(at('error').textContent)"), "");
 }
 
 }  // namespace

@@ -116,6 +116,20 @@ TEST_F(QuantizeProgramTest, AFolderOfImagesIsEnough) {
   }
 }
 
+// As classes stand in folders, one behind the other.
+TEST_F(QuantizeProgramTest, SamplesAreSpreadOverAllImages) {
+  const std::string images = testing::NewFolder("quantize_images");
+  for (int i = 10; i < 40; ++i) {
+    const std::vector<uint8_t> pixels(size_t{6 * 6 * 3}, i < 30 ? 0 : 255);
+    testing::WriteFile(images, std::to_string(i) + ".png", testing::EncodePng(6, 6, pixels));
+  }
+  ASSERT_EQ(Run(Model(), images), absl::OkStatus());  // 20 of 30
+  const auto quantized = *Predictor::Load(Out(), {.int8 = true});
+  const int input = quantized->model().graph.nodes()[0].id;
+  EXPECT_NEAR(quantized->model().quantization->ranges.at(input).high, 2, 0.05)
+      << "which white is, less 0.5, times 4";
+}
+
 TEST_F(QuantizeProgramTest, AFileThatPromisesTooMuchIsRefused) {
   const std::string model = folder_ + "/overstated.safetensors";
   const std::string message = testing::SaveOverstatedModel(model);

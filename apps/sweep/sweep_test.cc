@@ -132,6 +132,19 @@ TEST_F(SweepTest, ARunThatFailsDoesNotStopTheOthers) {
                                   HasSubstr("=None: done in "), HasSubstr("1 of 2 runs failed: ")));
 }
 
+// By the system where memory ends, for one: nobody has stopped the sweep.
+TEST_F(SweepTest, ARunThatIsKilledHasFailed) {
+  const std::string program = folder_ + "/launcher.sh";
+  std::ofstream(program) << "#!/bin/sh\nkill -9 $$\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const Outcome outcome =
+      testing::Launch(kProgram, folder_ + "/run.yaml --grid batch-size=1 --program=" + program +
+                                    " --folder=" + folder_ + "/killed");
+  EXPECT_EQ(outcome.exit_code, kExitFailed);
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("batch-size=1: ended with exit code 137; see "),
+                                  HasSubstr("1 of 1 run failed: batch-size=1")));
+}
+
 TEST_F(SweepTest, ARunThatCannotBeginDoesNotStopTheOthers) {
   std::filesystem::create_directories(In("random-seed=2/log.txt"));
   const Outcome outcome = Sweep({"--grid", "random-seed=1,2,3", "--jobs=2"});

@@ -1,6 +1,7 @@
 #include "models/zoo/zoo.h"
 
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -144,6 +145,31 @@ TEST_P(ZooCountsTest, AsListedInBothFormats) {
     EXPECT_EQ(graph->num_parameters(), GetParam().parameters);
     EXPECT_EQ(graph->num_trainable_parameters(), GetParam().trainable);
     EXPECT_EQ(graph->nodes().size(), GetParam().ids);
+  }
+}
+
+// Those of torchvision's modules, where they are not 1e-5: a wrong one changes no size.
+TEST(ZooTest, NormalizationsHaveTheEpsilonOfTorchvision) {
+  const std::map<std::string, double> other = {{"mobilenet_v3_small", 1e-3},
+                                               {"mobilenet_v3_large", 1e-3},
+                                               {"torchvision_googlenet", 1e-3},
+                                               {"convnext_tiny", 1e-6}};
+  for (const std::string name :
+       {"mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large", "efficientnet_b0",
+        "regnet_y_400mf", "convnext_tiny", "shufflenet_v2_x1_0", "vgg16_bn",
+        "torchvision_densenet121", "torchvision_googlenet", "torchvision_resnet50"}) {
+    const Graph graph = *BuildModel(name, {});
+    const auto found = other.find(name);
+    int normalizations = 0;
+    for (const Node& node : graph.nodes()) {
+      if (node.layer->type_name().find("Normalization") == std::string_view::npos) continue;
+      const Attributes attributes = node.layer->attributes();
+      EXPECT_EQ(AttributeReader(attributes).Real("epsilon"),
+                found == other.end() ? 1e-5 : found->second)
+          << name << ", " << node.name;
+      ++normalizations;
+    }
+    EXPECT_GT(normalizations, 0) << name;
   }
 }
 

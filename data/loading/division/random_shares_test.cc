@@ -42,6 +42,13 @@ TEST(RandomSharesTest, TinyAlphasGiveAllToOne) {
   EXPECT_GT(*std::ranges::max_element(shares), 0.99);
 }
 
+// So small that all variates are 0 in double precision.
+TEST(RandomSharesTest, TheTiniestAlphaGivesAllToOne) {
+  const std::vector<double> shares = DirichletShares(Philox(1, 1), 1e-7, 50);
+  EXPECT_EQ(std::ranges::count(shares, 1.0), 1);
+  EXPECT_EQ(std::accumulate(shares.begin(), shares.end(), 0.0), 1);
+}
+
 TEST(RandomSharesTest, LogNormalHasItsDeviation) {
   const std::vector<double> shares = LogNormalShares(Philox(3, 9), 1.5, 20000);
   EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-9);

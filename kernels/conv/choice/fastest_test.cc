@@ -177,6 +177,16 @@ TEST_F(FastestConv2dTest, WithoutAnyMemoryTheChoiceIsAutomatic) {
   EXPECT_THAT(warnings_.back(), HasSubstr("not timed, automatic choice: no memory left"));
 }
 
+TEST_F(FastestConv2dTest, OtherErrorsOfMemoryAreThoseOfTheChoice) {
+  BestOf best_of(Options());
+  const auto variants = FastestConv2d(best_of, *context_, Spec(), kKept,
+                                      [](size_t) -> absl::StatusOr<std::shared_ptr<Buffer>> {
+                                        return absl::InternalError("the device is gone");
+                                      });
+  EXPECT_EQ(variants.status().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(variants.status().message()), HasSubstr("the device is gone"));
+}
+
 TEST_F(FastestConv2dTest, DecisionsThatDoNotFitAreErrors) {
   const BestOfKey key = FastestConv2dKey(Spec(), Direction::kForward, true);
   for (const std::string name : {"depthwise", "fft"}) {  // the first exists

@@ -100,8 +100,9 @@ struct Shown {
 };
 
 struct Watched {
-  explicit Watched(const std::string& folder, bool validates = true)
-      : graph(PatternMlp()), session(graph) {
+  explicit Watched(const std::string& folder, bool validates = true,
+                   const Graph& network = PatternMlp())
+      : graph(network), session(graph) {
     auto created = TensorboardWriter::Create(
         {.folder = folder,
          .hyperparameters = {{"optimizer", "sgd"}, {"rate", 0.05}, {"nesterov", false}},
@@ -181,6 +182,23 @@ TEST(TensorboardWriterTest, EnergyIsThereWhereItIsKnown) {
       EXPECT_EQ(train.scalars.at("joules").at(1), 12.5);
     }
   }
+}
+
+TEST(TensorboardWriterTest, FrozenLayersHaveNoGradients) {
+  const std::string folder = Folder("frozen");
+  const Graph graph = PatternMlp();
+  const auto first = std::ranges::find_if(
+      graph.nodes(), [](const Node& node) { return node.layer->type_name() == "FC"; });
+  const std::string name = first->name;
+  const int frozen[] = {int(first - graph.nodes().begin())};
+  Watched run(folder, /*validates=*/true, graph.Frozen(frozen));
+  ASSERT_TRUE(run.session.Train(1, {run.writer.get()}).ok());
+  const Shown train(folder + "/train");
+  EXPECT_TRUE(train.tensors.contains("parameters/" + name + "/weights"));
+  EXPECT_FALSE(train.tensors.contains("gradients/" + name + "/weights"));
+  EXPECT_TRUE(std::ranges::any_of(train.tensors, [](const auto& entry) {
+    return entry.first.starts_with("gradients/");
+  })) << "of the layer behind it";
 }
 
 TEST(TensorboardWriterTest, HistogramsCountEveryParameter) {

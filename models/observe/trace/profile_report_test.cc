@@ -240,5 +240,16 @@ TEST(ProfileReportTest, JsonAndCsvHoldTheSame) {
                              "gemm\"\n"));
 }
 
+TEST(ProfileReportTest, CellsOfCsvAreInQuotesWhereTheyMustBe) {
+  for (const auto& [name, cell] : {std::pair("a b", "a b"),
+                                   {"a\"b", "\"a\"\"b\""},
+                                   {"a\nb", "\"a\nb\""},
+                                   {"a,b", "\"a,b\""}}) {
+    ProfileReport report;
+    report.layers.push_back({.name = name, .type = "FC"});
+    EXPECT_THAT(ReportCsv(report), HasSubstr(std::string("computed_by\n") + cell + ",FC,0,"));
+  }
+}
+
 }  // namespace
 }  // namespace dtnn

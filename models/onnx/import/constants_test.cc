@@ -84,6 +84,10 @@ TEST_F(ImportTest, ConstantsAreRepeatedIfTheyAreNumbers) {
   Node("Reshape", {"f", "nine"}, "last");
   onnx_.mutable_graph()->mutable_output(0)->set_name("last");
   EXPECT_THAT(Error(), HasSubstr("reshapes samples of (4,) to (9)"));
+  Integers("open", {-1, -1});
+  At(7).set_input(1, "open");
+  EXPECT_THAT(Error(), HasSubstr("reshapes samples of (4,) to (-1, -1)"));
+  At(7).set_input(1, "nine");
   At(4).set_input(0, "m");
   EXPECT_THAT(Error(), HasSubstr("repeats a constant of shape (4, 2) to (2); real numbers are "
                                  "repeated for each sample of a batch alone"));

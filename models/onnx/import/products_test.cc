@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -10,6 +11,7 @@
 namespace dtnn {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST_F(ImportTest, AConstantIsABiasByOnnxsRuleOfShapes) {
@@ -42,6 +44,25 @@ TEST_F(ImportTest, AConstantIsABiasByOnnxsRuleOfShapes) {
       EXPECT_THAT(Error(), HasSubstr("operator \"Add\"): adds a constant of shape "));
     }
   }
+}
+
+TEST_F(ImportTest, AProductsFactorsAreThoseOfItsParameters) {
+  Tensor("b", {2});  // -2, -1
+  At(3).add_input("b");
+  for (const auto& [name, factor] : {std::pair("alpha", 2.0F), {"beta", 0.5F}}) {
+    onnx::AttributeProto& attribute = *At(3).add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(1);
+    attribute.set_f(factor);
+  }
+  const auto imported = Import();
+  ASSERT_EQ(imported.status(), absl::OkStatus());
+  const auto values = [&](int parameter) {
+    const auto value = imported->store->Value(4, parameter);
+    return std::vector<float>(value.data<float>(), value.data<float>() + value.num_elements());
+  };
+  EXPECT_THAT(values(0), ElementsAre(-4, -2, 0, 2, 4, -4, -2, 0));
+  EXPECT_THAT(values(1), ElementsAre(-1, -0.5F));
 }
 
 // Another name of a value is another way to read it.

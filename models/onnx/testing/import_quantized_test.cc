@@ -171,6 +171,7 @@ TEST_F(ImportQuantizedTest, BytesFromZeroOnAreAReluAfterWhatMayBeNegative) {
     onnx_ = valid;
     Tensor("turned", {4, 4, 1, 1}), Tensor("each", {4}), Tensor("slope", {1});
     Tensor("minus", {}), Tensor("half", {}).set_float_data(0, 0.5F);  // -2 and 0.5
+    Integers("around", {0, 0, 1, 1, 0, 0, 1, 1});
     Reals("scale", {0.1F});
     Bytes("zero", kInt8, {1}, {-128});
     std::string last = "c";
@@ -207,6 +208,8 @@ TEST_F(ImportQuantizedTest, BytesFromZeroOnAreAReluAfterWhatMayBeNegative) {
   EXPECT_EQ(relus({{"Sigmoid", {}}, {"Mul", {"c"}}}), 1) << "which is SiLU";
   EXPECT_EQ(relus({{"Sigmoid", {}}}), 0);
   EXPECT_EQ(relus({{"Sigmoid", {}}, {"Mul", {"half"}}}), 0);
+  EXPECT_EQ(relus({{"Sigmoid", {}}, {"Pad", {"around", "minus"}}}), 1);
+  EXPECT_EQ(relus({{"Sigmoid", {}}, {"Pad", {"around", "half"}}}), 0);
   EXPECT_EQ(relus({{"Clip", {"half"}}}), 0);
   EXPECT_EQ(relus({{"Softplus", {}}, {"MaxPool", {}}}), 0);
   EXPECT_EQ(relus({{"Sigmoid", {}}, {"Concat", {"c_"}}, {"MaxPool", {}}}), 0);
