@@ -33,15 +33,24 @@ class TimedWork : public Work {
   double& seconds_;
 };
 
-constexpr const char* kNames[] = {"barrier",    "broadcast", "all-reduce",
-                                  "all-gather", "send",      "receive"};
+constexpr const char* kNames[] = {"barrier",        "broadcast",  "all-reduce", "all-gather",
+                                  "reduce-scatter", "all-to-all", "send",       "receive"};
 
 // The activity that observers see for a call; in the order of CollectiveKind, as kNames.
-constexpr Activity kToldAs[] = {Activity::kBarrier,   Activity::kBroadcast, Activity::kAllReduce,
-                                Activity::kAllGather, Activity::kSend,      Activity::kReceive};
+constexpr Activity kToldAs[] = {
+    Activity::kBarrier,       Activity::kBroadcast, Activity::kAllReduce, Activity::kAllGather,
+    Activity::kReduceScatter, Activity::kAllToAll,  Activity::kSend,      Activity::kReceive};
 
 std::string Elements(const Tensor& tensor) {
   return StrCat(tensor.num_elements(), " ", Name(tensor.dtype()));
+}
+
+bool Overlap(const Tensor& a, const Tensor& b) {
+  const auto begin = [](const Tensor& tensor) { return uintptr_t(tensor.raw_data()); };
+  const auto end = [&](const Tensor& tensor) {
+    return begin(tensor) + size_t(tensor.num_elements()) * SizeOf(tensor.dtype());
+  };
+  return begin(a) < end(b) && begin(b) < end(a);
 }
 
 }  // namespace
@@ -68,11 +77,14 @@ std::string CallSignature::ToString() const {
     case CollectiveKind::kSend:
       return StrCat(name, size, " to rank ", root);
     case CollectiveKind::kAllReduce:
+    case CollectiveKind::kReduceScatter:
       if (op == ReduceOp::kMin) return StrCat(name, " (minimum)", size);
       if (op == ReduceOp::kMax) return StrCat(name, " (maximum)", size);
       return StrCat(name, size);
     case CollectiveKind::kAllGather:
       return StrCat(name, size, " each");
+    case CollectiveKind::kAllToAll:
+      return StrCat(name, size);
   }
   return "?";
 }
@@ -109,11 +121,37 @@ absl::Status Communicator::Check(const Collective& c) const {
   if (c.between_two() && c.root == rank()) {
     return InvalidArgument("rank ", rank(), " cannot send to itself");
   }
-  if (c.kind == CollectiveKind::kAllGather &&
-      (c.output.dtype() != c.input.dtype() ||
-       c.output.num_elements() != c.input.num_elements() * size())) {
+  return CheckSizes(c);
+}
+
+absl::Status Communicator::CheckSizes(const Collective& c) const {
+  const bool same_type = c.output.dtype() == c.input.dtype();
+  const int64_t input = c.input.num_elements(), output = c.output.num_elements();
+  if (c.kind == CollectiveKind::kAllGather && !(same_type && output == input * size())) {
     return InvalidArgument("the output has ", Elements(c.output), ", expected ", size(), " times ",
                            Elements(c.input));
+  }
+  if (c.kind == CollectiveKind::kReduceScatter) {
+    if (!same_type || input != output * size()) {
+      return InvalidArgument("the input has ", Elements(c.input), ", expected ", size(), " times ",
+                             Elements(c.output));
+    }
+    const size_t part = size_t(output) * SizeOf(c.output.dtype());
+    const bool in_place = c.output.raw_data() == c.input.raw_data() + size_t(rank()) * part;
+    if (!in_place && Overlap(c.input, c.output)) {
+      return InvalidArgument("the output overlaps the input without being its part number ",
+                             rank());
+    }
+  }
+  if (c.kind == CollectiveKind::kAllToAll) {
+    if (!same_type || input != output) {
+      return InvalidArgument("the output has ", Elements(c.output), ", the input ",
+                             Elements(c.input), "; expected the same");
+    }
+    if (input % size() != 0) {
+      return InvalidArgument(Elements(c.input), " are not ", size(), " parts of one size");
+    }
+    if (Overlap(c.input, c.output)) return absl::InvalidArgumentError("the tensors overlap");
   }
   return absl::OkStatus();
 }
@@ -161,6 +199,17 @@ std::unique_ptr<Work> Communicator::AllGatherAsync(const Tensor& input, const Te
   return Begin({.kind = CollectiveKind::kAllGather, .input = input, .output = output}, timeout);
 }
 
+std::unique_ptr<Work> Communicator::ReduceScatterAsync(const Tensor& input, const Tensor& output,
+                                                       ReduceOp op, Timeout timeout) {
+  return Begin({.kind = CollectiveKind::kReduceScatter, .input = input, .output = output, .op = op},
+               timeout);
+}
+
+std::unique_ptr<Work> Communicator::AllToAllAsync(const Tensor& input, const Tensor& output,
+                                                  Timeout timeout) {
+  return Begin({.kind = CollectiveKind::kAllToAll, .input = input, .output = output}, timeout);
+}
+
 std::unique_ptr<Work> Communicator::SendAsync(const Tensor& tensor, int to, Timeout timeout) {
   return Begin({.kind = CollectiveKind::kSend, .input = tensor, .output = tensor, .root = to},
                timeout);
@@ -185,6 +234,16 @@ absl::Status Communicator::AllReduce(const Tensor& tensor, ReduceOp op, Timeout 
 
 absl::Status Communicator::AllGather(const Tensor& input, const Tensor& output, Timeout timeout) {
   return Run({.kind = CollectiveKind::kAllGather, .input = input, .output = output}, timeout);
+}
+
+absl::Status Communicator::ReduceScatter(const Tensor& input, const Tensor& output, ReduceOp op,
+                                         Timeout timeout) {
+  return Run({.kind = CollectiveKind::kReduceScatter, .input = input, .output = output, .op = op},
+             timeout);
+}
+
+absl::Status Communicator::AllToAll(const Tensor& input, const Tensor& output, Timeout timeout) {
+  return Run({.kind = CollectiveKind::kAllToAll, .input = input, .output = output}, timeout);
 }
 
 absl::Status Communicator::Send(const Tensor& tensor, int to, Timeout timeout) {

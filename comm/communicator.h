@@ -8,8 +8,8 @@
 //  - A send meets the receive of the same number between the same two ranks, independently of
 //    collectives and of other pairs.
 //  - The bits of a sum are the same on all ranks and in every run with as many ranks in the same
-//    places, whichever arrives first. Integer sums wrap around. Minimum and maximum are not for
-//    NaN.
+//    places, whichever arrives first; those of a reduce-scatter are the same with every
+//    implementation. Integer sums wrap around. Minimum and maximum are not for NaN.
 //  - A wait ends with DeadlineExceeded when the others have not come within the timeout, with
 //    Unavailable when one of them is gone; the message names the call, this rank and the
 //    missing ones.
@@ -70,6 +70,8 @@ enum class CollectiveKind : uint8_t {
   kBroadcast,
   kAllReduce,
   kAllGather,
+  kReduceScatter,
+  kAllToAll,
   // Between two ranks only:
   kSend,
   kReceive,
@@ -94,13 +96,18 @@ struct CallSignature {
 // One rank's call, after checks: what an implementation executes.
 struct Collective {
   CollectiveKind kind = CollectiveKind::kBarrier;
-  Tensor input = {}, output = {};  // the same tensor unless all-gather; empty for a barrier
-  int root = 0;                    // of a broadcast; the other rank of a send or a receive
+  // The same tensor for a broadcast, an all-reduce and a message; empty for a barrier.
+  Tensor input = {}, output = {};
+  int root = 0;  // of a broadcast; the other rank of a send or a receive
   ReduceOp op = ReduceOp::kSum;
   bool waits_at_once = false;  // the caller does nothing else before Wait
   std::chrono::milliseconds timeout{0};
 
   bool between_two() const { return kind >= CollectiveKind::kSend; }
+  // The input has a part for each rank, all of one size.
+  bool in_parts() const {
+    return kind == CollectiveKind::kReduceScatter || kind == CollectiveKind::kAllToAll;
+  }
   CallSignature signature() const;
   std::string ToString() const { return signature().ToString(); }
   bool Fits(const Collective& other) const { return signature().Fits(other.signature()); }
@@ -131,6 +138,14 @@ class Communicator {
   // output, size() times as large as input, becomes rank 0's input, then rank 1's, ... input may be
   // this rank's part of output.
   absl::Status AllGather(const Tensor& input, const Tensor& output, Timeout timeout = {});
+  // input, size() times as large as output, is a part for each rank, one after another: output
+  // becomes the sum (minimum, maximum) of all ranks' parts for this rank, added in the order of
+  // ranks. output may be this rank's part of input; the rest of input is not changed.
+  absl::Status ReduceScatter(const Tensor& input, const Tensor& output,
+                             ReduceOp op = ReduceOp::kSum, Timeout timeout = {});
+  // Both are a part for each rank, one after another: part j of rank i's input becomes part i of
+  // rank j's output. They must not overlap.
+  absl::Status AllToAll(const Tensor& input, const Tensor& output, Timeout timeout = {});
   // Rank `to` calls Receive with a tensor of the same size and dtype. May wait for it.
   absl::Status Send(const Tensor& tensor, int to, Timeout timeout = {});
   absl::Status Receive(const Tensor& tensor, int from, Timeout timeout = {});
@@ -142,6 +157,10 @@ class Communicator {
                                        Timeout timeout = {});
   std::unique_ptr<Work> AllGatherAsync(const Tensor& input, const Tensor& output,
                                        Timeout timeout = {});
+  std::unique_ptr<Work> ReduceScatterAsync(const Tensor& input, const Tensor& output,
+                                           ReduceOp op = ReduceOp::kSum, Timeout timeout = {});
+  std::unique_ptr<Work> AllToAllAsync(const Tensor& input, const Tensor& output,
+                                      Timeout timeout = {});
   std::unique_ptr<Work> SendAsync(const Tensor& tensor, int to, Timeout timeout = {});
   std::unique_ptr<Work> ReceiveAsync(const Tensor& tensor, int from, Timeout timeout = {});
 
@@ -178,6 +197,7 @@ class Communicator {
 
  private:
   absl::Status Check(const Collective& collective) const;
+  absl::Status CheckSizes(const Collective& collective) const;
   std::unique_ptr<Work> CheckAndStart(Collective collective, Timeout timeout);
   std::unique_ptr<Work> Begin(Collective collective, Timeout timeout);
   absl::Status Run(Collective collective, Timeout timeout);

@@ -89,6 +89,7 @@ TEST(CommunicatorTest, TimeoutOfTheCallReplacesTheOption) {
 TEST(CommunicatorTest, CollectivesAreWrittenOut) {
   Recorder recorder(0, 2, {});
   const Tensor x = ZeroTensor(DType::kFloat32, {3}), y = ZeroTensor(DType::kFloat32, {2, 3});
+  const Tensor z = ZeroTensor(DType::kFloat32, {6});
   ASSERT_TRUE(recorder.Barrier().ok());
   ASSERT_TRUE(recorder.Broadcast(x, 1).ok());
   ASSERT_TRUE(recorder.AllReduce(y).ok());
@@ -97,13 +98,18 @@ TEST(CommunicatorTest, CollectivesAreWrittenOut) {
   ASSERT_TRUE(recorder.AllGather(x, y).ok());
   ASSERT_TRUE(recorder.Send(x, 1).ok());
   ASSERT_TRUE(recorder.Receive(x, 1).ok());
+  ASSERT_TRUE(recorder.ReduceScatter(y, x).ok());
+  ASSERT_TRUE(recorder.ReduceScatter(y, x, ReduceOp::kMax).ok());
+  ASSERT_TRUE(recorder.AllToAll(y, z).ok());
   ASSERT_TRUE(recorder.BroadcastAsync(y, 1)->Wait().ok());
   ASSERT_TRUE(recorder.AllReduceAsync(y, ReduceOp::kMax)->Wait().ok());
   ASSERT_TRUE(recorder.AllGatherAsync(x, y)->Wait().ok());
   ASSERT_TRUE(recorder.SendAsync(y, 1)->Wait().ok());
   ASSERT_TRUE(recorder.ReceiveAsync(y, 1)->Wait().ok());
+  ASSERT_TRUE(recorder.ReduceScatterAsync(y, x, ReduceOp::kMin)->Wait().ok());
+  ASSERT_TRUE(recorder.AllToAllAsync(y, z)->Wait().ok());
   for (size_t i = 0; i < recorder.started.size(); ++i) {
-    EXPECT_EQ(recorder.started[i].waits_at_once, i < 8) << i;
+    EXPECT_EQ(recorder.started[i].waits_at_once, i < 11) << i;
   }
   std::vector<std::string> texts;
   for (const Collective& collective : recorder.started) texts.push_back(collective.ToString());
@@ -111,9 +117,12 @@ TEST(CommunicatorTest, CollectivesAreWrittenOut) {
                          "barrier", "broadcast of 3 float32 from rank 1", "all-reduce of 6 float32",
                          "all-reduce (minimum) of 3 float32", "all-reduce (maximum) of 3 float32",
                          "all-gather of 3 float32 each", "send of 3 float32 to rank 1",
-                         "receive of 3 float32 from rank 1", "broadcast of 6 float32 from rank 1",
-                         "all-reduce (maximum) of 6 float32", "all-gather of 3 float32 each",
-                         "send of 6 float32 to rank 1", "receive of 6 float32 from rank 1"));
+                         "receive of 3 float32 from rank 1", "reduce-scatter of 6 float32",
+                         "reduce-scatter (maximum) of 6 float32", "all-to-all of 6 float32",
+                         "broadcast of 6 float32 from rank 1", "all-reduce (maximum) of 6 float32",
+                         "all-gather of 3 float32 each", "send of 6 float32 to rank 1",
+                         "receive of 6 float32 from rank 1",
+                         "reduce-scatter (minimum) of 6 float32", "all-to-all of 6 float32"));
 }
 
 TEST(CommunicatorTest, CallsFitWhenAllRanksMeanTheSame) {
@@ -133,6 +142,18 @@ TEST(CommunicatorTest, CallsFitWhenAllRanksMeanTheSame) {
   EXPECT_FALSE(send.Fits(receive));
 }
 
+TEST(CommunicatorTest, WhatDoesNotOverlapIsTaken) {
+  Recorder recorder(1, 2, {});
+  const Tensor all = ZeroTensor(DType::kFloat32, {12});
+  const auto part = [&](int64_t begin, int64_t count) {
+    return all.Samples(begin, count, TensorFormat::kNHWC);
+  };
+  EXPECT_TRUE(recorder.AllToAll(part(0, 6), part(6, 6)).ok());
+  EXPECT_TRUE(recorder.AllToAll(part(6, 6), part(0, 6)).ok());
+  EXPECT_TRUE(recorder.ReduceScatter(part(0, 6), part(6, 3)).ok());
+  EXPECT_TRUE(recorder.ReduceScatter(part(0, 6), part(3, 3)).ok());
+}
+
 // Keeps the events that end.
 class Watcher : public Observer {
  public:
@@ -150,12 +171,15 @@ TEST(CommunicatorTest, ObserversSeeTheCallsThatBlock) {
   ASSERT_TRUE(recorder.AllReduce(y).ok());
   ASSERT_TRUE(recorder.AllGather(x, y).ok());
   ASSERT_TRUE(recorder.Send(ZeroTensor(DType::kFloat64, {3}), 1).ok());
+  ASSERT_TRUE(recorder.ReduceScatter(y, x).ok());
+  ASSERT_TRUE(recorder.AllToAll(y, ZeroTensor(DType::kFloat32, {6})).ok());
   ASSERT_TRUE(recorder.Receive(x, 1).ok());
   EXPECT_THAT(watcher.events,
               ::testing::ElementsAre(
                   std::pair(Activity::kBarrier, 0), std::pair(Activity::kBroadcast, 12),
                   std::pair(Activity::kAllReduce, 24), std::pair(Activity::kAllGather, 12),
-                  std::pair(Activity::kSend, 24), std::pair(Activity::kReceive, 12)));
+                  std::pair(Activity::kSend, 24), std::pair(Activity::kReduceScatter, 24),
+                  std::pair(Activity::kAllToAll, 24), std::pair(Activity::kReceive, 12)));
 }
 
 TEST(CommunicatorTest, RanksShareOneHostUnlessToldOtherwise) {
@@ -187,6 +211,22 @@ TEST(CommunicatorTest, BadArgumentsAreRefusedAndBreakTheGroup) {
          "all-gather: a tensor is float16;");
   expect(recorder.AllGather(Tensor(), y), "all-gather: a tensor is empty");
   expect(recorder.AllGather(x, Tensor()), "all-gather: a tensor is empty");
+  const Tensor z = ZeroTensor(DType::kFloat32, {6});
+  expect(recorder.ReduceScatter(x, x), "the input has 3 float32, expected 2 times 3 float32");
+  expect(recorder.ReduceScatter(y, x), "the input has 6 float64, expected 2 times 3 float32");
+  expect(recorder.ReduceScatter(z, z.Samples(0, 3, TensorFormat::kNHWC)),
+         "reduce-scatter: the output overlaps the input without being its part number 1");
+  expect(recorder.ReduceScatter(z, z.Samples(2, 3, TensorFormat::kNHWC)), "overlaps the input");
+  expect(recorder.AllToAll(z, y),
+         "all-to-all: the output has 6 float64, the input 6 float32; expected the same");
+  expect(recorder.AllToAll(z, x), "the output has 3 float32, the input 6 float32");
+  expect(recorder.AllToAll(x, ZeroTensor(DType::kFloat32, {3})),
+         "all-to-all: 3 float32 are not 2 parts of one size");
+  expect(recorder.AllToAll(z, z), "all-to-all: the tensors overlap");
+  const Tensor eight = ZeroTensor(DType::kFloat32, {8});
+  expect(recorder.AllToAll(eight.Samples(0, 6, TensorFormat::kNHWC),
+                           eight.Samples(2, 6, TensorFormat::kNHWC)),
+         "the tensors overlap");
   expect(recorder.Barrier(std::chrono::milliseconds(-1)),
          "barrier: the timeout must be positive, not -1 ms");
   expect(recorder.Send(x, -1), "send: -1 is not one of the 2 ranks");

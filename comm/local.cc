@@ -39,7 +39,7 @@ struct Operation {
   absl::Status error;
   bool done = false;
   std::condition_variable changed;
-  // Read-only once nobody is missing:
+  // Read-only once nobody is missing; bytes of one rank's input, or of a part of it:
   int64_t bytes = 0, chunks = 0;
   std::atomic<int64_t> next_chunk{0}, finished_chunks{0};
 };
@@ -68,8 +68,31 @@ void Reduce(const std::vector<Collective>& calls, int64_t begin, int64_t end) {
   ReduceInOrder(calls[0].op, dtype, inputs, outputs, (end - begin) / int64_t(SizeOf(dtype)));
 }
 
+// Bytes [begin, end) of the parts for one rank, of `stride` bytes each; its output may be where its
+// own part is.
+void ReduceParts(const std::vector<Collective>& calls, int64_t to, int64_t stride, int64_t begin,
+                 int64_t end) {
+  std::vector<const std::byte*> inputs;
+  for (const Collective& call : calls)
+    inputs.push_back(call.input.raw_data() + to * stride + begin);
+  std::byte* const output = calls[size_t(to)].output.raw_data() + begin;
+  const DType dtype = calls[0].output.dtype();
+  ReduceInOrder(calls[0].op, dtype, inputs, {&output, 1}, (end - begin) / int64_t(SizeOf(dtype)));
+}
+
+void CollectParts(const std::vector<Collective>& calls, int64_t to, int64_t stride, int64_t begin,
+                  int64_t end) {
+  std::byte* output = calls[size_t(to)].output.raw_data() + begin;
+  for (const Collective& call : calls) {
+    std::memcpy(output, call.input.raw_data() + to * stride + begin, size_t(end - begin));
+    output += stride;
+  }
+}
+
 void RunChunk(const Operation& op, int64_t chunk) {
-  const int64_t begin = chunk * kChunkBytes, end = std::min(op.bytes, begin + kChunkBytes);
+  const int64_t chunks_of_part = CeilDiv(op.bytes, kChunkBytes), part = chunk / chunks_of_part;
+  const int64_t begin = chunk % chunks_of_part * kChunkBytes;
+  const int64_t end = std::min(op.bytes, begin + kChunkBytes);
   if (op.key.from >= 0) {
     std::memcpy(op.calls[size_t(op.key.to)].output.raw_data() + begin,
                 op.calls[size_t(op.key.from)].input.raw_data() + begin, size_t(end - begin));
@@ -85,6 +108,10 @@ void RunChunk(const Operation& op, int64_t chunk) {
       return Reduce(op.calls, begin, end);
     case CollectiveKind::kAllGather:
       return Distribute(op.calls, 0, int(op.calls.size()), op.bytes, begin, end);
+    case CollectiveKind::kReduceScatter:
+      return ReduceParts(op.calls, part, op.bytes, begin, end);
+    case CollectiveKind::kAllToAll:
+      return CollectParts(op.calls, part, op.bytes, begin, end);
     case CollectiveKind::kSend:
     case CollectiveKind::kReceive:
       return;  // above
@@ -198,10 +225,11 @@ std::shared_ptr<Operation> Group::Arrive(int rank, int64_t number, const Collect
   op->calls[size_t(rank)] = call;
   op->arrived[size_t(rank)] = true;
   if (--op->missing > 0) return op;
+  const int64_t parts = call.in_parts() ? size_ : 1;
   if (call.kind != CollectiveKind::kBarrier) {
-    op->bytes = call.input.num_elements() * int64_t(SizeOf(call.input.dtype()));
+    op->bytes = call.input.num_elements() * int64_t(SizeOf(call.input.dtype())) / parts;
   }
-  op->chunks = CeilDiv(op->bytes, kChunkBytes);
+  op->chunks = parts * CeilDiv(op->bytes, kChunkBytes);
   op->done = op->chunks == 0;
   pending_.erase(key);
   op->changed.notify_all();

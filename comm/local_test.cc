@@ -24,7 +24,8 @@ RanksUnderTest Threads(int size) {
   return ranks;
 }
 INSTANTIATE_TEST_SUITE_P(Local, CommunicatorConformance,
-                         ::testing::Values(Threads(1), Threads(2), Threads(3), Threads(4)),
+                         ::testing::Values(Threads(1), Threads(2), Threads(3), Threads(4),
+                                           Threads(5)),
                          ConformanceName);
 INSTANTIATE_TEST_SUITE_P(Local, CommunicatorPatience, ::testing::Values(Threads(3)),
                          ConformanceName);

@@ -1,8 +1,5 @@
 #include "comm/testing/communicator_conformance.h"
 
-#include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -13,8 +10,13 @@
 namespace dtnn {
 namespace {
 
+using testing::Bytes;
+using testing::Combined;
+using testing::Contributions;
 using testing::Expect;
 using testing::IntegerTensor;
+using testing::kDTypes;
+using testing::kOps;
 using testing::Now;
 using testing::RandomTensor;
 using testing::Values;
@@ -22,43 +24,6 @@ using testing::ZeroTensor;
 
 // 0, 1, odd, around the blocks in which sums are computed, and over several chunks with a rest.
 constexpr int64_t kSizes[] = {0, 1, 2, 7, 511, 512, 513, 16385, 100003};
-constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat64, DType::kUint8, DType::kInt32,
-                             DType::kInt64};
-
-std::string Bytes(const Tensor& tensor) {
-  return std::string(reinterpret_cast<const char*>(tensor.raw_data()),
-                     size_t(tensor.num_elements()) * SizeOf(tensor.dtype()));
-}
-
-// What each rank contributes: small integers, which every type can hold and add exactly.
-std::vector<std::vector<double>> Contributions(int64_t size, int ranks) {
-  std::vector<std::vector<double>> all;
-  for (int rank = 0; rank < ranks; ++rank) {
-    all.push_back(Values(IntegerTensor(DType::kFloat64, {size}, uint64_t(size + 31 * rank))));
-  }
-  return all;
-}
-
-std::vector<std::vector<double>> WithoutSign(std::vector<std::vector<double>> all) {
-  for (std::vector<double>& values : all) {
-    for (double& value : values) value = std::abs(value);
-  }
-  return all;
-}
-
-std::vector<double> Combined(ReduceOp op, const std::vector<std::vector<double>>& all) {
-  std::vector<double> result = all[0];
-  for (size_t rank = 1; rank < all.size(); ++rank) {
-    const std::vector<double>& x = all[rank];
-    for (size_t i = 0; i < result.size(); ++i) {
-      if (op == ReduceOp::kSum) result[i] += x[i];
-      if (op == ReduceOp::kMin) result[i] = std::min(result[i], x[i]);
-      if (op == ReduceOp::kMax) result[i] = std::max(result[i], x[i]);
-    }
-  }
-  return result;
-}
-
 TEST_P(CommunicatorConformance, RanksAndHostAreNumbered) {
   EXPECT_EQ(
       absl::OkStatus(), Run([&](Communicator& c) {
@@ -80,11 +45,9 @@ TEST_P(CommunicatorConformance, RanksAndHostAreNumbered) {
 TEST_P(CommunicatorConformance, AllReduceIsExactOnIntegersOfEveryDType) {
   EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
               for (int64_t size : kSizes) {
-                const std::vector<std::vector<double>> integers = Contributions(size, ranks());
                 for (DType dtype : kDTypes) {
-                  const std::vector<std::vector<double>> all =
-                      dtype == DType::kUint8 ? WithoutSign(integers) : integers;
-                  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax}) {
+                  const std::vector<std::vector<double>> all = Contributions(dtype, size, ranks());
+                  for (ReduceOp op : kOps) {
                     const Tensor x = testing::TensorOf(dtype, {size}, all[size_t(c.rank())]);
                     DTNN_RETURN_IF_ERROR(c.AllReduce(x, op));
                     DTNN_RETURN_IF_ERROR(Expect(Values(x) == Combined(op, all),

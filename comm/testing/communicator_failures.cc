@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,28 @@ absl::Status ExpectError(const absl::Status& status, absl::StatusCode code,
     return absl::OkStatus();
   }
   return absl::InternalError(absl::StrCat("expected \"", text, "\", not: ", status.ToString()));
+}
+
+// What the calls below take.
+struct Parts {
+  explicit Parts(const Communicator& c)
+      : part(ZeroTensor(DType::kFloat32, {20011})),
+        input(ZeroTensor(DType::kFloat32, {c.size(), 20011})),
+        output(ZeroTensor(DType::kFloat32, {c.size(), 20011})) {}
+  Tensor part, input, output;
+};
+
+using Timeout = Communicator::Timeout;
+using Call = absl::Status (*)(Communicator&, const Parts&, Timeout);
+
+absl::Status Sum(Communicator& c, const Parts& x, Timeout timeout) {
+  return c.AllReduce(x.input, ReduceOp::kSum, timeout);
+}
+absl::Status ScatterSum(Communicator& c, const Parts& x, Timeout timeout) {
+  return c.ReduceScatter(x.input, x.part, ReduceOp::kSum, timeout);
+}
+absl::Status Exchange(Communicator& c, const Parts& x, Timeout timeout) {
+  return c.AllToAll(x.input, x.output, timeout);
 }
 
 // All ranks come together, then call. One that meets an error in its call may break the group while
@@ -74,6 +98,21 @@ TEST_P(CommunicatorConformance, MismatchesNameBothSidesOnAllRanks) {
     return c.AllReduce(ZeroTensor(DType::kFloat32, {3}),
                        c.rank() == 1 ? ReduceOp::kMax : ReduceOp::kMin);
   });
+  const Tensor part = ZeroTensor(DType::kInt32, {3}),
+               parts = ZeroTensor(DType::kInt32, {ranks(), 3});
+  const std::string size = absl::StrCat(" of ", 3 * ranks(), " int32");
+  expect("rank 1 called reduce-scatter (maximum)" + size, [&](Communicator& c) {
+    const ReduceOp op = c.rank() == 1 ? ReduceOp::kMax : ReduceOp::kMin;
+    return c.ReduceScatter(parts, part, op);
+  });
+  expect("rank 1 called all-to-all" + size, [&](Communicator& c) {
+    const Tensor all = ZeroTensor(DType::kInt32, {ranks(), 3});
+    return c.rank() == 1 ? c.AllToAll(parts, all) : c.ReduceScatter(all, part);
+  });
+  expect(absl::StrCat("rank 1 called all-to-all of ", 4 * ranks(), " int32"), [&](Communicator& c) {
+    const Shape shape = {ranks(), c.rank() == 1 ? 4 : 3};
+    return c.AllToAll(ZeroTensor(DType::kInt32, shape), ZeroTensor(DType::kInt32, shape));
+  });
   expect("rank 1 called barrier", [](Communicator& c) {
     return c.rank() == 1 ? c.Barrier() : c.Broadcast(ZeroTensor(DType::kFloat32, {3}), 0);
   });
@@ -106,26 +145,47 @@ TEST_P(CommunicatorConformance, GivingUpTellsTheOthersWhy) {
               const absl::Status status = c.AllReduce(x);
               DTNN_RETURN_IF_ERROR(Expect(c.lost() == std::vector<int>{last}, "lost"));
               DTNN_RETURN_IF_ERROR(Expect(c.Barrier() == status, "the group is not broken"));
-              DTNN_RETURN_IF_ERROR(
-                  Expect(c.AllGather(x, ZeroTensor(DType::kFloat32, {ranks(), 5})) == status,
-                         "the group is not broken"));
+              const Tensor all = ZeroTensor(DType::kFloat32, {ranks(), 5});
+              const Tensor other = ZeroTensor(DType::kFloat32, {ranks(), 5});
+              for (const absl::Status& later :
+                   {c.AllGather(x, all), c.ReduceScatter(all, x), c.AllToAll(all, other)}) {
+                DTNN_RETURN_IF_ERROR(Expect(later == status, "the group is not broken"));
+              }
               return ExpectError(status, absl::StatusCode::kDataLoss,
                                  absl::StrCat("rank ", last, " gave up: image 7 is corrupt"));
+            }));
+}
+
+TEST_P(CommunicatorConformance, GivingUpEndsCallsOnTheirWay) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  const int last = ranks() - 1;
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              const Parts first(c), second(c);
+              const absl::Status status = TogetherThen(c, [&] {
+                if (c.rank() == last) c.Abort(absl::DataLossError("image 7 is corrupt"));
+                const std::unique_ptr<Work> sum = c.ReduceScatterAsync(first.input, first.part);
+                const std::unique_ptr<Work> all = c.AllToAllAsync(second.input, second.output);
+                const absl::Status end = all->Wait();
+                return sum->Wait() == end ? end : absl::InternalError("pending calls differ");
+              });
+              return ExpectError(status, absl::StatusCode::kDataLoss, "image 7 is corrupt");
             }));
 }
 
 TEST_P(CommunicatorConformance, ARankThatLeavesIsMissedAtOnce) {
   if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
   const int last = ranks() - 1;
-  EXPECT_EQ(
-      absl::OkStatus(), Run([&](Communicator& c) {
-        if (c.rank() == last) return c.Barrier();
-        DTNN_RETURN_IF_ERROR(ExpectError(
-            TogetherThen(c, [&] { return c.AllReduce(ZeroTensor(DType::kFloat32, {70000})); }),
-            absl::StatusCode::kUnavailable,
-            absl::StrCat("rank ", last, " left before collective")));
-        return Expect(c.lost() == std::vector<int>{last}, "lost");
-      }));
+  for (const Call& call : {Sum, ScatterSum, Exchange}) {
+    EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+                const Parts parts(c);
+                if (c.rank() == last) return c.Barrier();
+                DTNN_RETURN_IF_ERROR(
+                    ExpectError(TogetherThen(c, [&] { return call(c, parts, std::nullopt); }),
+                                absl::StatusCode::kUnavailable,
+                                absl::StrCat("rank ", last, " left before collective")));
+                return Expect(c.lost() == std::vector<int>{last}, "lost");
+              }));
+  }
 }
 
 TEST_P(CommunicatorConformance, ASenderThatLeavesIsMissedAtOnce) {
@@ -177,6 +237,25 @@ TEST_P(CommunicatorPatience, ALateRankIsWarnedAboutAndThenGivenUp) {
               DTNN_RETURN_IF_ERROR(c.AllReduce(all));
               return Expect(*all.data<int32_t>() > 0, "nobody warned");
             }));
+}
+
+TEST_P(CommunicatorPatience, ALateRankIsGivenUpInCallsOfParts) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  const int last = ranks() - 1;
+  for (const Call& call : {ScatterSum, Exchange}) {
+    EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+                const Parts parts(c);
+                const absl::Status status = TogetherThen(c, [&] {
+                  if (c.rank() != last) return call(c, parts, kShort);
+                  c.AwaitDeparture(0, std::chrono::minutes(1));
+                  return c.Barrier();
+                });
+                DTNN_RETURN_IF_ERROR(
+                    ExpectError(status, absl::StatusCode::kDeadlineExceeded,
+                                absl::StrCat("for rank ", last, ", which did not call it")));
+                return Expect(c.lost() == std::vector<int>{last}, "lost");
+              }));
+  }
 }
 
 TEST_P(CommunicatorPatience, AnInterruptedRankWaitsForThoseWhoAreOnlySlow) {

@@ -45,6 +45,10 @@ class PassingCommunicator : public Communicator {
         return inner_.AllReduceAsync(call.input, call.op, call.timeout);
       case CollectiveKind::kAllGather:
         return inner_.AllGatherAsync(call.input, call.output, call.timeout);
+      case CollectiveKind::kReduceScatter:
+        return inner_.ReduceScatterAsync(call.input, call.output, call.op, call.timeout);
+      case CollectiveKind::kAllToAll:
+        return inner_.AllToAllAsync(call.input, call.output, call.timeout);
       case CollectiveKind::kSend:
         return inner_.SendAsync(call.input, call.root, call.timeout);
       case CollectiveKind::kReceive:

@@ -7,29 +7,12 @@
 namespace dtnn {
 namespace {
 
-constexpr std::string_view kNames[kActivities] = {"training",
-                                                  "validation",
-                                                  "test",
-                                                  "step",
-                                                  "evaluate",
-                                                  "forward",
-                                                  "backward",
-                                                  "inference",
-                                                  "loss",
-                                                  "exchange",
-                                                  "wait for gradients",
-                                                  "update",
-                                                  "wait for data",
-                                                  "read data",
-                                                  "barrier",
-                                                  "broadcast",
-                                                  "all-reduce",
-                                                  "all-gather",
-                                                  "send",
-                                                  "receive",
-                                                  "checkpoint",
-                                                  "memory",
-                                                  "energy"};
+constexpr std::string_view kNames[kActivities] = {
+    "training",       "validation", "test",    "step",      "evaluate",           "forward",
+    "backward",       "inference",  "loss",    "exchange",  "wait for gradients", "update",
+    "wait for data",  "read data",  "barrier", "broadcast", "all-reduce",         "all-gather",
+    "reduce-scatter", "all-to-all", "send",    "receive",   "checkpoint",         "memory",
+    "energy"};
 
 }  // namespace
 

@@ -39,6 +39,8 @@ enum class Activity : uint8_t {
   kBroadcast,
   kAllReduce,
   kAllGather,
+  kReduceScatter,
+  kAllToAll,
   kSend,
   kReceive,
   kCheckpoint,

@@ -112,11 +112,9 @@ absl::Status ExchangeCall::BeginTensors() {
   const size_t element = SizeOf(collective.input.dtype());
   const size_t bytes = size_t(collective.input.num_elements()) * element;
   std::byte* memory = collective.output.raw_data();
+  if (collective.in_parts()) return BeginParts(bytes);
   if (kind == CollectiveKind::kAllReduce && options_.sums_in_rank_order && bytes > 0) {
-    absl::StatusOr<Tensor> gathered = Tensor::Allocate(Device::Cpu(), collective.input.dtype(),
-                                                       {size_, collective.input.num_elements()});
-    DTNN_RETURN_IF_ERROR(WithContext(gathered.status(), operation_->text));
-    gathered_ = *std::move(gathered);
+    DTNN_RETURN_IF_ERROR(AllocateGathered(size_ * collective.input.num_elements()));
     memory = gathered_.raw_data();
     kind = CollectiveKind::kAllGather;
   }
@@ -131,6 +129,35 @@ absl::Status ExchangeCall::BeginTensors() {
   }
   Begin(Phase::kTensors, MakeSchedule(kind, rank_, size_, collective.root, bytes, element),
         {.first = memory}, kNone);
+  return absl::OkStatus();
+}
+
+absl::Status ExchangeCall::AllocateGathered(int64_t elements) {
+  absl::StatusOr<Tensor> gathered =
+      Tensor::Allocate(Device::Cpu(), operation_->call.input.dtype(), {elements});
+  DTNN_RETURN_IF_ERROR(WithContext(gathered.status(), operation_->text));
+  gathered_ = *std::move(gathered);
+  return absl::OkStatus();
+}
+
+// Every rank's part for every other one; those of a reduce-scatter are kept until the caller adds
+// them.
+absl::Status ExchangeCall::BeginParts(size_t bytes) {
+  const Collective& collective = operation_->call;
+  Tensor output = collective.output;
+  if (collective.kind == CollectiveKind::kReduceScatter) {
+    DTNN_RETURN_IF_ERROR(AllocateGathered(collective.input.num_elements()));
+    output = gathered_;
+  }
+  if (const size_t part = bytes / size_t(size_); part > 0) {
+    const size_t mine = size_t(rank_) * part;
+    std::memcpy(output.raw_data() + mine, collective.input.raw_data() + mine, part);
+  }
+  Begin(Phase::kTensors,
+        MakeSchedule(CollectiveKind::kAllToAll, rank_, size_, 0, bytes,
+                     SizeOf(collective.input.dtype())),
+        {.first = collective.input.raw_data(), .first_bytes = bytes, .second = output.raw_data()},
+        kNone);
   return absl::OkStatus();
 }
 

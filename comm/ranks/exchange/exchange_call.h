@@ -49,7 +49,7 @@ class ExchangeCall {
   // It has failed: no exchange follows.
   void Fail() { phase_ = Phase::kFailed; }
   bool failed() const { return phase_ == Phase::kFailed; }
-  // The tensors of all ranks, where they are summed in the order of ranks.
+  // The tensors of all ranks, or their parts for this one, where the caller adds them up.
   Tensor TakeGathered() { return std::move(gathered_); }
 
  private:
@@ -59,6 +59,8 @@ class ExchangeCall {
   void BeginSignatures();
   absl::Status CompareSignatures() const;
   absl::Status BeginTensors();
+  absl::Status AllocateGathered(int64_t elements);
+  absl::Status BeginParts(size_t bytes);
   absl::Status BeginSlices(size_t bytes);
   void SumAndGatherSlices();
 

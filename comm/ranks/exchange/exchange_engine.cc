@@ -20,8 +20,10 @@ constexpr int64_t kShortBytes = 8 << 20;
 
 // Whether the caller takes over for it.
 bool IsShort(const Collective& call) {
-  const Tensor& tensor = call.output;
-  return tensor.empty() || tensor.num_elements() * int64_t(SizeOf(tensor.dtype())) < kShortBytes;
+  const auto is_short = [](const Tensor& tensor) {
+    return tensor.empty() || tensor.num_elements() * int64_t(SizeOf(tensor.dtype())) < kShortBytes;
+  };
+  return is_short(call.input) && is_short(call.output);
 }
 
 }  // namespace

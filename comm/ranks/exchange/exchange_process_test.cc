@@ -6,12 +6,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
@@ -31,12 +34,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr size_t kAll = std::numeric_limits<size_t>::max();
+
 // One end of a pair of sockets. Of what is as long as a signature, byte `at` is changed. Counts the
-// bytes that it sends.
+// bytes that it sends; after so many as `last` the connection is gone, as if its process were.
 class SignatureChanger : public Stream {
  public:
-  SignatureChanger(int descriptor, int at, std::atomic<size_t>* sent)
-      : descriptor_(descriptor), at_(at), sent_(sent) {}
+  SignatureChanger(int descriptor, int at, std::atomic<size_t>* sent, size_t last = kAll)
+      : descriptor_(descriptor), at_(at), sent_(sent), left_(last) {}
   ~SignatureChanger() override { close(descriptor_); }
 
   absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
@@ -50,9 +55,12 @@ class SignatureChanger : public Stream {
     for (const std::span<const std::byte> range : from) {
       std::vector<std::byte> bytes(range.begin(), range.end());
       if (at_ >= 0 && bytes.size() == sizeof(CallSignature)) bytes[size_t(at_)] = std::byte{200};
+      bytes.resize(std::min(bytes.size(), left_));
       const ssize_t n = send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (n > 0) left_ -= size_t(n);
+      if (left_ == 0) shutdown(descriptor_, SHUT_RDWR);
       total += n < 0 ? 0 : size_t(n);
-      if (n < ssize_t(bytes.size())) break;
+      if (n < ssize_t(range.size())) break;
     }
     if (sent_ != nullptr) *sent_ += total;
     return total;
@@ -64,13 +72,15 @@ class SignatureChanger : public Stream {
  private:
   const int descriptor_, at_;
   std::atomic<size_t>* const sent_;
+  size_t left_;
 };
 
-Mesh MeshOf(int rank, int descriptor, int change, std::atomic<size_t>* sent = nullptr) {
+Mesh MeshOf(int rank, int descriptor, int change, std::atomic<size_t>* sent = nullptr,
+            size_t last = kAll) {
   Mesh mesh;
   mesh.links.resize(2);
-  mesh.links[size_t(1 - rank)] = {std::make_unique<SignatureChanger>(descriptor, change, sent),
-                                  "pair"};
+  mesh.links[size_t(1 - rank)] = {
+      std::make_unique<SignatureChanger>(descriptor, change, sent, last), "pair"};
   FindPlace(rank, std::vector<uint64_t>{1, 1}, mesh);
   return mesh;
 }
@@ -148,6 +158,40 @@ TEST(ExchangeProcessTest, ARankThatIsAheadByManySmallCallsTellsFewOfThem) {
 
 TEST(ExchangeProcessTest, ARankThatIsAheadByManyCheckedCallsTellsFewOfThem) {
   SumWhereOneRankIsAhead(/*check_calls=*/true);
+}
+
+// What both ranks get, and whom they miss, where rank 1 is gone in the middle of a call.
+void LoseRankOneIn(absl::FunctionRef<absl::Status(Communicator&, const Tensor&)> call) {
+  constexpr int64_t kPart = 1 << 20;
+  std::array<int, 2> pair;
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair.data()), 0);
+  const auto run = [&](int rank) {
+    const CommunicatorOptions options = {.timeout = std::chrono::minutes(1)};
+    const size_t last = rank == 1 ? 2 * kPart : kAll;
+    ExchangeProcess process(options, MeshOf(rank, pair[size_t(rank)], -1, nullptr, last));
+    const auto communicator = Must(process.Connect(options));
+    const Tensor x = Must(Tensor::Zeros(DType::kFloat32, {2, kPart}));
+    const absl::Status status = call(*communicator, x);
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_EQ(communicator->lost(), std::vector<int>{1 - rank});
+    EXPECT_EQ(communicator->Barrier(), status);
+    if (rank == 1) return;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 at pair is gone"));
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+}
+
+TEST(ExchangeProcessTest, ARankThatIsGoneInTheMiddleOfACallIsNamed) {
+  LoseRankOneIn([](Communicator& c, const Tensor& x) { return c.AllReduce(x); });
+  LoseRankOneIn([](Communicator& c, const Tensor& x) {
+    const Tensor sum = Must(Tensor::Zeros(DType::kFloat32, {x.num_elements() / 2}));
+    return c.ReduceScatter(x, sum);
+  });
+  LoseRankOneIn([](Communicator& c, const Tensor& x) {
+    return c.AllToAll(x, Must(Tensor::Zeros(DType::kFloat32, x.shape())));
+  });
 }
 
 // Its thread would never wake.

@@ -61,6 +61,16 @@ class Builder {
     }
   }
 
+  void AllToAll(size_t bytes) {
+    const size_t part = bytes / size_t(size_);
+    for (int i = 1; i < size_; ++i) {
+      const int to = (rank_ + i) % size_, from = (rank_ + size_ - i) % size_;
+      Add(Piece::Kind::kSend, to, size_t(to) * part, size_t(to + 1) * part, 0);
+      const size_t begin = bytes + size_t(from) * part;
+      Add(Piece::Kind::kReceive, from, begin, begin + part, 0);
+    }
+  }
+
   void AllReduce(size_t bytes, size_t element_bytes);
 
   Schedule Take() { return std::move(schedule_); }
@@ -152,6 +162,11 @@ Schedule MakeSchedule(CollectiveKind kind, int rank, int size, int root, size_t 
       break;
     case CollectiveKind::kAllGather:
       builder.AllGather(bytes);
+      break;
+    case CollectiveKind::kAllToAll:
+      builder.AllToAll(bytes);
+      break;
+    case CollectiveKind::kReduceScatter:
       break;
     case CollectiveKind::kSend:
       builder.Add(Piece::Kind::kSend, root, 0, bytes, 0);

@@ -13,6 +13,7 @@
 //                all.
 //   broadcast    binomial tree
 //   all-gather   every rank to every other at once
+//   all-to-all   likewise
 //   barrier      dissemination, a byte per message (Hensgen, Finkel and Manber, Int. J. Parallel
 //                Program. 17, 1988)
 
@@ -47,7 +48,9 @@ using Schedule = std::vector<Piece>;
 
 // The pieces of `rank` among `size` ranks, at least two. `bytes` of a tensor whose elements have
 // `element_bytes`; an all-gather's are those of one rank's input, and its memory is the output.
-// A barrier's memory has BarrierBytes(size).
+// An all-to-all's memory is its input, and behind it its output; a rank's own part is left out.
+// A barrier's memory has BarrierBytes(size). A reduce-scatter has none: it is an all-to-all, whose
+// parts are then added.
 Schedule MakeSchedule(CollectiveKind kind, int rank, int size, int root, size_t bytes,
                       size_t element_bytes);
 size_t BarrierBytes(int size);

@@ -204,6 +204,7 @@ TEST(ScheduleTest, NoMorePiecesGoBetweenTwoRanksThanIsSaid) {
       for (const Schedule& schedule :
            {MakeSchedule(CollectiveKind::kAllReduce, rank, size, 0, bytes, kElement),
             MakeSchedule(CollectiveKind::kAllGather, rank, size, 0, bytes, kElement),
+            MakeSchedule(CollectiveKind::kAllToAll, rank, size, 0, bytes * size_t(size), kElement),
             MakeSchedule(CollectiveKind::kBroadcast, rank, size, 0, bytes, kElement),
             MakeSchedule(CollectiveKind::kBarrier, rank, size, 0, 0, 1),
             MakeSliceExchange(rank, size, bytes, kElement),
@@ -245,6 +246,26 @@ TEST(ScheduleTest, AllGathersPutRanksOneAfterAnother) {
     }
     ASSERT_TRUE(ranks.Run(1));
     for (int rank = 0; rank < size; ++rank) EXPECT_EQ(ranks.memory(rank), all);
+  }
+}
+
+TEST(ScheduleTest, AllToAllsTransposeParts) {
+  for (int size = 2; size <= kMostRanks; ++size) {
+    const auto part = size_t{3}, all = size_t(size) * part;
+    Ranks ranks(CollectiveKind::kAllToAll, size, 0, all, 2 * all);
+    for (int rank = 0; rank < size; ++rank) {
+      for (size_t i = 0; i < all; ++i) {
+        ranks.memory(rank)[i] = std::to_string(rank) + "to" + std::to_string(i / part);
+      }
+    }
+    ASSERT_TRUE(ranks.Run(1));
+    for (int rank = 0; rank < size; ++rank) {
+      for (size_t i = 0; i < all; ++i) {
+        const int from = int(i / part);
+        const std::string expected = std::to_string(from) + "to" + std::to_string(rank);
+        EXPECT_EQ(ranks.memory(rank)[all + i], from == rank ? "" : expected);
+      }
+    }
   }
 }
 

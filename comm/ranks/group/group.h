@@ -33,7 +33,7 @@ struct Operation {
   std::string text;  // for messages to people: "collective number 3, barrier"
   bool done = false;
   absl::Status failed;  // the transport's word; see Group::failed
-  Tensor gathered;      // when done: all ranks' tensors, where we reduce them ourselves
+  Tensor gathered;      // when done: all ranks' tensors or parts, where we reduce them ourselves
 };
 
 class Group {

@@ -12,12 +12,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a caller's own rank does for a call: alone, or the sum of what the transport has gathered.
+// What a caller's own rank does for a call: alone, or the sum of what the transport has gathered,
+// which is of the output's size from each rank.
 void Complete(const Group& group, Operation& operation) {
   const Collective& call = operation.call;
-  const size_t bytes = size_t(call.input.num_elements()) * SizeOf(call.input.dtype());
-  if (group.size() == 1 && call.kind == CollectiveKind::kAllGather &&
-      call.input.raw_data() != call.output.raw_data()) {
+  if (call.output.empty()) return;
+  const size_t bytes = size_t(call.output.num_elements()) * SizeOf(call.output.dtype());
+  if (group.size() == 1 && call.input.raw_data() != call.output.raw_data()) {
     std::memcpy(call.output.raw_data(), call.input.raw_data(), bytes);
   }
   if (operation.gathered.empty()) return;
@@ -26,7 +27,7 @@ void Complete(const Group& group, Operation& operation) {
     inputs.push_back(operation.gathered.raw_data() + size_t(rank) * bytes);
   }
   std::byte* const output = call.output.raw_data();
-  ReduceInOrder(call.op, call.input.dtype(), inputs, {&output, 1}, call.input.num_elements());
+  ReduceInOrder(call.op, call.output.dtype(), inputs, {&output, 1}, call.output.num_elements());
   operation.gathered = Tensor();
 }
 

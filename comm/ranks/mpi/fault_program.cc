@@ -1,7 +1,7 @@
 // One rank of mpi_fault_test.sh and mpi_host_fault_test.sh: exchanges tensors until a rank is lost,
 // on purpose.
 //
-//   fault_program FOLDER FAULT PHASE MIB: exchanges tensors of MIB MiB, two at a time; rank 1 does
+//   fault_program FOLDER FAULT PHASE MIB: exchanges tensors of MIB MiB, four at a time; rank 1 does
 //   FAULT (kill, freeze) to itself, or all ranks of rank 0's host do (kill_host; cut_host: after
 //   their link was cut, as if the host had lost its power), in PHASE (start: before the group is
 //   made; between: between two calls; during: with calls on their way; interrupted: likewise, and
@@ -12,15 +12,20 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "comm/ranks/mpi/mpi_process.h"
+#include "tensor/status_macros.h"
+#include "tensor/tensor.h"
 
 namespace dtnn {
 namespace {
@@ -48,21 +53,27 @@ void MaybeLoseHost(const Plan& plan, const char* phase, const RankPlace& place) 
 std::atomic<bool> interrupted = false;
 
 absl::Status Exchange(const Plan& plan, Communicator& c) {
-  const absl::StatusOr<Tensor> x = Tensor::Zeros(DType::kFloat32, {plan.elements});
-  const absl::StatusOr<Tensor> y = Tensor::Zeros(DType::kFloat32, {plan.elements});
-  if (!x.ok() || !y.ok()) return absl::ResourceExhaustedError("no memory");
+  const int64_t part = plan.elements / c.size();
+  std::vector<Tensor> x;
+  for (int i = 0; i < 5; ++i) {
+    DTNN_ASSIGN_OR_RETURN(x.emplace_back(), Tensor::Zeros(DType::kFloat32, {c.size(), part}));
+  }
+  DTNN_ASSIGN_OR_RETURN(const Tensor sum, Tensor::Zeros(DType::kFloat32, {part}));
   for (int step = 0; step < kSteps; ++step) {
     if (step == kFaultStep) MaybeFail(plan, "between", c.rank());
     if (step == kFaultStep) MaybeLoseHost(plan, "between", c.place());
-    const std::unique_ptr<Work> first = c.AllReduceAsync(*x);
-    const std::unique_ptr<Work> second = c.AllReduceAsync(*y);
+    std::vector<std::unique_ptr<Work>> works;
+    works.push_back(c.AllReduceAsync(x[0]));
+    works.push_back(c.AllReduceAsync(x[1]));
+    works.push_back(c.ReduceScatterAsync(x[2], sum));
+    works.push_back(c.AllToAllAsync(x[3], x[4]));
     if (step == kFaultStep) MaybeFail(plan, "during", c.rank());
     if (step == kFaultStep) MaybeLoseHost(plan, "during", c.place());
     if (step == kFaultStep) MaybeFail(plan, "interrupted", c.rank());
     if (step == kFaultStep && plan.phase == "interrupted") interrupted = true;
-    for (Work* work : {first.get(), second.get()}) {
-      if (absl::Status status = work->Wait(); !status.ok()) return status;
-    }
+    // The last call first in every other step.
+    if (step % 2 == kFaultStep % 2) std::ranges::reverse(works);
+    for (const std::unique_ptr<Work>& work : works) DTNN_RETURN_IF_ERROR(work->Wait());
   }
   return absl::OkStatus();
 }

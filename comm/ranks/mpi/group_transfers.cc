@@ -20,7 +20,9 @@ GroupTransfers::GroupTransfers(std::shared_ptr<Group> group, const Comms& comms,
 }
 
 bool GroupTransfers::gathers(const Transfer& transfer) const {
-  return !mpi_.buffers && transfer.call().kind == CollectiveKind::kAllReduce;
+  const CollectiveKind kind = transfer.call().kind;
+  return kind == CollectiveKind::kReduceScatter ||
+         (kind == CollectiveKind::kAllReduce && !mpi_.buffers);
 }
 
 bool GroupTransfers::staged(const Transfer& transfer) const {
@@ -79,10 +81,10 @@ absl::Status GroupTransfers::Begin(Transfer& transfer) {
     return BeginTransfer(transfer.call(), rank, comms_.data, mpi_.max_count, transfer.requests);
   }
   Collective all = transfer.call();
-  DTNN_ASSIGN_OR_RETURN(transfer.gathered,
-                        Tensor::Allocate(Device::Cpu(), all.input.dtype(),
-                                         {group_->size(), all.input.num_elements()}));
-  all.kind = CollectiveKind::kAllGather;
+  const int64_t elements = all.output.num_elements();
+  DTNN_ASSIGN_OR_RETURN(transfer.gathered, Tensor::Allocate(Device::Cpu(), all.input.dtype(),
+                                                            {group_->size(), elements}));
+  all.kind = all.in_parts() ? CollectiveKind::kAllToAll : CollectiveKind::kAllGather;
   all.output = transfer.gathered;
   return BeginTransfer(all, rank, comms_.data, mpi_.max_count, transfer.requests);
 }

@@ -57,9 +57,9 @@ absl::Status MakeBlock(int64_t elements, int64_t max_count, MPI_Datatype base, i
   return MpiStatus(MPI_Type_commit(block), "MPI_Type_commit");
 }
 
-absl::Status BeginAllGather(const Collective& call, int rank, MPI_Comm comm, int64_t max_count,
-                            std::vector<MPI_Request>& requests) {
-  const int64_t elements = call.input.num_elements();
+// An all-gather of inputs, or an all-to-all of parts, of `elements` each.
+absl::Status BeginExchange(const Collective& call, int rank, int64_t elements, MPI_Comm comm,
+                           int64_t max_count, std::vector<MPI_Request>& requests) {
   const int64_t size = int64_t(SizeOf(call.input.dtype()));
   MPI_Datatype type = MpiTypeOf(call.input.dtype());
   int count = int(elements);
@@ -68,14 +68,16 @@ absl::Status BeginAllGather(const Collective& call, int rank, MPI_Comm comm, int
     DTNN_RETURN_IF_ERROR(MakeBlock(elements, max_count, type, size, &type));
     count = 1;
   }
+  const bool gathers = call.kind == CollectiveKind::kAllGather;
   const bool in_place =
-      call.input.raw_data() == call.output.raw_data() + int64_t(rank) * elements * size;
+      gathers && call.input.raw_data() == call.output.raw_data() + int64_t(rank) * elements * size;
   const void* const input = in_place ? MPI_IN_PLACE : call.input.raw_data();
   void* const output = call.output.raw_data();
   MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
-  const int code = MPI_Iallgather(input, count, type, output, count, type, comm, request);
+  const int code = gathers ? MPI_Iallgather(input, count, type, output, count, type, comm, request)
+                           : MPI_Ialltoall(input, count, type, output, count, type, comm, request);
   if (large) MPI_Type_free(&type);  // lives on until the transfer is done
-  return MpiStatus(code, "MPI_Iallgather");
+  return MpiStatus(code, gathers ? "MPI_Iallgather" : "MPI_Ialltoall");
 }
 
 int BeginChunk(const Collective& call, std::byte* data, int count, MPI_Datatype type, MPI_Comm comm,
@@ -91,6 +93,8 @@ int BeginChunk(const Collective& call, std::byte* data, int count, MPI_Datatype 
       return MPI_Irecv(data, count, type, call.root, kMessageTag, comm, request);
     case CollectiveKind::kBarrier:
     case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
       break;
   }
   return MPI_ERR_INTERN;
@@ -107,7 +111,12 @@ absl::Status BeginTransfer(const Collective& call, int rank, MPI_Comm comm, int6
   const int64_t elements = call.input.num_elements();
   if (elements == 0) return absl::OkStatus();
   if (call.kind == CollectiveKind::kAllGather) {
-    return BeginAllGather(call, rank, comm, max_count, requests);
+    return BeginExchange(call, rank, elements, comm, max_count, requests);
+  }
+  if (call.kind == CollectiveKind::kAllToAll) {
+    int ranks = 1;
+    MPI_Comm_size(comm, &ranks);
+    return BeginExchange(call, rank, elements / ranks, comm, max_count, requests);
   }
   const int64_t size = int64_t(SizeOf(call.input.dtype()));
   const MPI_Datatype type = MpiTypeOf(call.input.dtype());

@@ -36,6 +36,8 @@ Group GroupOf(Activity activity) {
     case Activity::kBroadcast:
     case Activity::kAllReduce:
     case Activity::kAllGather:
+    case Activity::kReduceScatter:
+    case Activity::kAllToAll:
     case Activity::kSend:
     case Activity::kReceive:
       return kExchange;

@@ -30,7 +30,8 @@ TEST(ActivitySecondsTest, EachActivityBelongsToOneGroup) {
   const std::vector<std::vector<Activity>> groups = {
       {kStep, kEvaluate, kForward, kBackward, kInference, kLoss, kUpdate},
       {kWaitForData, kReadData},
-      {kExchange, kWaitForGradients, kBarrier, kBroadcast, kAllReduce, kAllGather, kSend, kReceive},
+      {kExchange, kWaitForGradients, kBarrier, kBroadcast, kAllReduce, kAllGather, kReduceScatter,
+       kAllToAll, kSend, kReceive},
       {kCheckpoint},
       {kValidation, kTest, kMemory, kEnergy}};
   size_t activities = 1;  // and the training itself

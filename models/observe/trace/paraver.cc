@@ -59,6 +59,8 @@ State StateOf(Activity activity) {
     case Activity::kBroadcast:
     case Activity::kAllReduce:
     case Activity::kAllGather:
+    case Activity::kReduceScatter:
+    case Activity::kAllToAll:
     case Activity::kSend:
       return kGroupCommunication;
     default:
