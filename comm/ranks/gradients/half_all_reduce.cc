@@ -48,11 +48,8 @@ absl::StatusOr<std::unique_ptr<HalfAllReduce>> HalfAllReduce::Create(Communicato
   std::unique_ptr<HalfAllReduce> sum(new HalfAllReduce(communicator, type, elements));
   const int64_t slice_bytes = sum->slice_ * kBytes, ranks = communicator.size();
   DTNN_ASSIGN_OR_RETURN(sum->all_, Tensor::Zeros(DType::kUint8, Shape{ranks * slice_bytes}));
-  if (ranks > 1) {
-    DTNN_ASSIGN_OR_RETURN(sum->received_, Tensor::Allocate(Device::Cpu(), DType::kUint8,
-                                                           Shape{(ranks - 1) * slice_bytes}));
-  }
-  sum->works_.reserve(2 * size_t(ranks));
+  DTNN_ASSIGN_OR_RETURN(sum->received_,
+                        Tensor::Allocate(Device::Cpu(), DType::kUint8, Shape{ranks * slice_bytes}));
   return sum;
 }
 
@@ -61,10 +58,7 @@ std::span<uint16_t> HalfAllReduce::Slice(int64_t of) const {
 }
 
 std::span<uint16_t> HalfAllReduce::Received(int from) const {
-  const int me = communicator_.rank();
-  if (from == me) return Slice(me);
-  const int64_t place = from - (from > me ? 1 : 0);
-  return {reinterpret_cast<uint16_t*>(received_.raw_data()) + place * slice_, size_t(slice_)};
+  return {reinterpret_cast<uint16_t*>(received_.raw_data()) + from * slice_, size_t(slice_)};
 }
 
 // Tells the others, who wait for this rank.
@@ -118,27 +112,8 @@ absl::Status HalfAllReduce::Begin(const Tensor& tensor) {
     return Encode(std::span<const T>(tensor.data<T>(), size_t(elements_)));
   });
   if (!fits) return TooLarge("a gradient");
-  const int ranks = communicator_.size(), me = communicator_.rank();
-  const int64_t bytes = slice_ * kBytes;
-  // Each to the next first, so that no rank gets all at once.
-  for (int i = 1; i < ranks; ++i) {
-    const int to = (me + i) % ranks, from = (me + ranks - i) % ranks;
-    const int64_t place = from - (from > me ? 1 : 0);
-    works_.push_back(communicator_.ReceiveAsync(
-        received_.Samples(place * bytes, bytes, TensorFormat::kNHWC), from));
-    works_.push_back(
-        communicator_.SendAsync(all_.Samples(to * bytes, bytes, TensorFormat::kNHWC), to));
-  }
+  work_ = communicator_.AllToAllAsync(all_, received_);
   return absl::OkStatus();
-}
-
-absl::Status HalfAllReduce::Await() {
-  absl::Status status;
-  for (const std::unique_ptr<Work>& work : works_) {
-    if (status.ok()) status = work->Wait();
-  }
-  works_.clear();
-  return status;
 }
 
 bool HalfAllReduce::NoneOverflowed(std::span<const float> sums, size_t begin) const {
@@ -157,7 +132,7 @@ bool HalfAllReduce::NoneOverflowed(std::span<const float> sums, size_t begin) co
 absl::Status HalfAllReduce::Add() {
   if (added_) return absl::OkStatus();
   added_ = true;
-  DTNN_RETURN_IF_ERROR(Await());
+  DTNN_RETURN_IF_ERROR(work_->Wait());
   const int ranks = communicator_.size(), me = communicator_.rank();
   const std::span<uint16_t> mine = Slice(me);
   bool fits = true;
@@ -173,14 +148,14 @@ absl::Status HalfAllReduce::Add() {
   });
   if (!fits) return TooLarge("a sum of gradients");
   const int64_t bytes = slice_ * kBytes;
-  works_.push_back(
-      communicator_.AllGatherAsync(all_.Samples(me * bytes, bytes, TensorFormat::kNHWC), all_));
+  work_ = communicator_.AllGatherAsync(all_.Samples(me * bytes, bytes, TensorFormat::kNHWC), all_);
   return absl::OkStatus();
 }
 
 absl::Status HalfAllReduce::Finish() {
   DTNN_RETURN_IF_ERROR(Add());
-  DTNN_RETURN_IF_ERROR(Await());
+  DTNN_RETURN_IF_ERROR(work_->Wait());
+  work_ = nullptr;
   DispatchFloating(tensor_.dtype(), [&](auto zero) {
     using T = decltype(zero);
     Decode(std::span<T>(tensor_.data<T>(), size_t(elements_)));
@@ -190,7 +165,7 @@ absl::Status HalfAllReduce::Finish() {
 }
 
 void HalfAllReduce::Drop() {
-  works_.clear();
+  work_ = nullptr;
   tensor_ = Tensor();
 }
 

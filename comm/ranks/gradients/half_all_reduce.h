@@ -22,7 +22,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -53,9 +52,8 @@ class HalfAllReduce {
  private:
   HalfAllReduce(Communicator& communicator, HalfType type, int64_t elements);
 
-  absl::Status Await();
   std::span<uint16_t> Slice(int64_t of) const;
-  // The values of rank `from`; this rank's own are in all_.
+  // The values of rank `from` of this rank's slice.
   std::span<uint16_t> Received(int from) const;
   // Whether no sum of this rank's slice, from `begin` on, is infinite or NaN of finite numbers.
   bool NoneOverflowed(std::span<const float> sums, size_t begin) const;
@@ -72,8 +70,8 @@ class HalfAllReduce {
   Tensor tensor_;
   // Slices of all ranks, the last one filled up with zeros: this rank's values, then the sums.
   Tensor all_;
-  Tensor received_;  // of this rank's slice, by the other ranks
-  std::vector<std::unique_ptr<Work>> works_;
+  Tensor received_;  // of this rank's slice, by rank
+  std::unique_ptr<Work> work_;
   bool added_ = false;
 };
 

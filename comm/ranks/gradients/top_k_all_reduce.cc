@@ -29,23 +29,13 @@ absl::StatusOr<Tensor> Message(int64_t entries) {
 // Sends every other rank its number of `mine`: what each rank has sent this one, and its own.
 absl::StatusOr<std::vector<int64_t>> ExchangeCounts(Communicator& communicator,
                                                     std::span<const int64_t> mine) {
-  const int ranks = communicator.size(), me = communicator.rank();
-  std::vector<int64_t> counts(mine.begin(), mine.end());
-  std::vector<Tensor> received(counts.size());
-  std::vector<std::unique_ptr<Work>> works;
-  for (int i = 1; i < ranks; ++i) {
-    const int to = (me + i) % ranks, source = (me + ranks - i) % ranks;
-    DTNN_ASSIGN_OR_RETURN(received[size_t(source)], Tensor::Zeros(DType::kInt64, Shape{1}));
-    works.push_back(communicator.ReceiveAsync(received[size_t(source)], source));
-    DTNN_ASSIGN_OR_RETURN(const Tensor sent, Tensor::Zeros(DType::kInt64, Shape{1}));
-    *sent.data<int64_t>() = mine[size_t(to)];
-    works.push_back(communicator.SendAsync(sent, to));
-  }
-  for (const std::unique_ptr<Work>& work : works) DTNN_RETURN_IF_ERROR(work->Wait());
-  for (size_t rank = 0; rank < counts.size(); ++rank) {
-    if (rank != size_t(me)) counts[rank] = *received[rank].data<int64_t>();
-  }
-  return counts;
+  const Shape shape = {communicator.size()};
+  DTNN_ASSIGN_OR_RETURN(const Tensor sent, Tensor::Zeros(DType::kInt64, shape));
+  DTNN_ASSIGN_OR_RETURN(const Tensor received, Tensor::Zeros(DType::kInt64, shape));
+  std::ranges::copy(mine, sent.data<int64_t>());
+  DTNN_RETURN_IF_ERROR(communicator.AllToAll(sent, received));
+  const auto* const counts = received.data<int64_t>();
+  return std::vector<int64_t>(counts, counts + mine.size());
 }
 
 }  // namespace

@@ -204,8 +204,8 @@ class CountingCommunicator : public testing::PassingCommunicator {
   std::unique_ptr<Work> Start(const Collective& call) override {
     if (call.kind == CollectiveKind::kAllGather) {
       numbers_ += call.input.num_elements() * (size() - 1);
-    } else if (call.kind == CollectiveKind::kSend && call.input.dtype() == DType::kInt64) {
-      numbers_ += call.input.num_elements();
+    } else if (call.kind == CollectiveKind::kAllToAll) {
+      numbers_ += size() - 1;
     }
     return PassingCommunicator::Start(call);
   }
@@ -372,11 +372,9 @@ absl::Status SendPlaces(Communicator& c, const std::vector<int32_t>& places) {
 
 // Rank 1 will send rank 0 so many.
 absl::Status ExchangeCount(Communicator& c, int64_t count) {
-  const Tensor sent = ZeroTensor(DType::kInt64, {1}), received = ZeroTensor(DType::kInt64, {1});
+  const Tensor sent = ZeroTensor(DType::kInt64, {2});
   *sent.data<int64_t>() = count;
-  const std::unique_ptr<Work> receive = c.ReceiveAsync(received, 0);
-  DTNN_RETURN_IF_ERROR(c.Send(sent, 0));
-  return receive->Wait();
+  return c.AllToAll(sent, ZeroTensor(DType::kInt64, {2}));
 }
 
 TEST(TopKAllReduceTest, WhatAnotherRankSendsIsNotBelieved) {
