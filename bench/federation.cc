@@ -33,6 +33,7 @@
 #include "tensor/errors.h"
 #include "tensor/must.h"
 #include "tensor/stopwatch.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
@@ -88,6 +89,9 @@ absl::Status Aggregate(const FederationOptions& options, const Meeting& meeting,
       .timeout = std::chrono::seconds(3600),
       .warn = WarnTo(options, "aggregator: "),
       .round_done = [out](const RoundRecord& record, const FederationState&) {
+        if (record.attempts > 1) {
+          return absl::InternalError(StrCat("a round took ", record.attempts, " attempts"));
+        }
         const std::string line = StrCat(record.seconds, "\n");
         return write(out, line.data(), line.size()) < 0 ? absl::UnavailableError("no reader")
                                                         : absl::OkStatus();
@@ -175,6 +179,7 @@ absl::Status Measure(const FederationOptions& options) {
                            .warn = WarnTo(options, "")},
                           meeting.secret);
   swarm.DropOut(int(DropOuts(options)));
+  if (options.encryption == "masked") swarm.SendAtATime(4 * NumThreads());
   const auto ends = [&](absl::Status status) {
     if (!status.ok()) kill(aggregator, SIGKILL);
     return status;

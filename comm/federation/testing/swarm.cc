@@ -11,6 +11,7 @@
 #include "comm/wait.h"
 #include "tensor/errors.h"
 #include "tensor/must.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn::federation {
 namespace {
@@ -58,7 +59,36 @@ absl::Status Swarm::Run(const std::function<bool()>& done) {
   return absl::OkStatus();
 }
 
+absl::Status Swarm::ForEach(const std::vector<Client*>& clients,
+                            const std::function<absl::Status(Client&)>& body) {
+  std::vector<absl::Status> statuses(clients.size());
+  ParallelFor(0, int64_t(clients.size()), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = size_t(begin); i < size_t(end); ++i) {
+      statuses[i] = WithContext(body(*clients[i]), clients[i]->options.name);
+    }
+  });
+  for (const absl::Status& status : statuses) DTNN_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+std::vector<Swarm::Client*> Swarm::Senders() {
+  auto senders = std::ranges::count_if(clients_, &Client::sends);
+  std::vector<Client*> can_send;
+  for (Client& client : clients_) {
+    if (client.over || !client.chunk || !client.channel->flushed()) continue;
+    if (!client.sends && senders < most_senders_) {
+      client.sends = true;
+      ++senders;
+    }
+    if (client.sends) can_send.push_back(&client);
+  }
+  return can_send;
+}
+
 absl::Status Swarm::Turn(milliseconds most) {
+  const std::vector<Client*> senders = Senders();
+  DTNN_RETURN_IF_ERROR(ForEach(senders, [this](Client& client) { return SendChunks(client); }));
+  if (!senders.empty()) most = milliseconds(0);  // others may send now
   std::vector<pollfd> descriptors;
   std::vector<Client*> there;
   for (Client& client : clients_) {
@@ -67,14 +97,14 @@ absl::Status Swarm::Turn(milliseconds most) {
     there.push_back(&client);
   }
   PollUntil(descriptors, std::chrono::steady_clock::now() + most);
+  std::vector<Client*> heard;
   for (size_t i = 0; i < there.size(); ++i) {
-    if (descriptors[i].revents == 0) continue;
-    DTNN_RETURN_IF_ERROR(WithContext(Hear(*there[i]), there[i]->options.name));
+    if (descriptors[i].revents != 0) heard.push_back(there[i]);
   }
-  return absl::OkStatus();
+  return ForEach(heard, [this](Client& client) { return Hear(client); });
 }
 
-absl::Status Swarm::Hear(Client& client) {
+absl::Status Swarm::Hear(Client& client) const {
   const auto allowed = [](const FrameHeader&) { return std::optional(kMostFrame); };
   // The others have their turn before it hears more.
   for (int frames = 0; !client.over && frames < kFramesPerTurn; ++frames) {
@@ -83,16 +113,15 @@ absl::Status Swarm::Hear(Client& client) {
     DTNN_RETURN_IF_ERROR(Take(client, *std::move(frame)));
   }
   if (client.over) {
-    bytes_sent_ += client.channel->bytes_sent();
-    bytes_received_ += client.channel->bytes_received();
+    client.bytes_sent = client.channel->bytes_sent();
+    client.bytes_received = client.channel->bytes_received();
     client.channel.reset();
     return absl::OkStatus();
   }
-  DTNN_RETURN_IF_ERROR(client.channel->Write());
-  return SendChunks(client);
+  return client.channel->Write();
 }
 
-absl::Status Swarm::Take(Client& client, Frame frame) {
+absl::Status Swarm::Take(Client& client, Frame frame) const {
   switch (frame.header.kind) {
     case FrameKind::kWelcome: {
       DTNN_ASSIGN_OR_RETURN(client.welcome, WelcomeFromBytes(frame.body));
@@ -109,7 +138,8 @@ absl::Status Swarm::Take(Client& client, Frame frame) {
                             ClientRound::Begin(frame, {client.options, protector_, secret_,
                                                        client.welcome.nonce, send}));
       client.round.emplace(std::move(round));
-      client.answered = false;
+      client.answered = client.sends = false;
+      client.chunk.reset();
       break;
     }
     case FrameKind::kParameters:
@@ -121,7 +151,7 @@ absl::Status Swarm::Take(Client& client, Frame frame) {
   }
   if (!client.answered && client.round->accepted()) {
     client.answered = true;
-    accepted_ += *client.round->accepted() ? 1 : 0;
+    client.accepted += *client.round->accepted() ? 1 : 0;
   }
   const bool ready = client.round->state() == ClientRound::State::kReady;
   client.over = ready && client.round->over();
@@ -130,7 +160,7 @@ absl::Status Swarm::Take(Client& client, Frame frame) {
 }
 
 // One at a time, each when the one before is on its way.
-absl::Status Swarm::SendChunks(Client& client) {
+absl::Status Swarm::SendChunks(Client& client) const {
   const size_t all = protector_.sum_values(numbers_.size()), most = protector_.chunk_values();
   while (client.chunk && client.channel->flushed()) {
     if (client.round->state() != ClientRound::State::kReady) {
@@ -146,7 +176,7 @@ absl::Status Swarm::SendChunks(Client& client) {
     if (at >= all) {
       client.round->Finish({.samples = client.options.samples});
       client.chunk.reset();
-      ++updates_;
+      ++client.updates;
     } else {
       std::vector<float> values(std::min(most, all - at));
       if (at < numbers_.size()) {
@@ -161,6 +191,7 @@ absl::Status Swarm::SendChunks(Client& client) {
     }
     DTNN_RETURN_IF_ERROR(client.channel->Write());
   }
+  client.sends = client.chunk.has_value();
   return absl::OkStatus();
 }
 

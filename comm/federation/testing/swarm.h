@@ -1,6 +1,7 @@
-// Many clients of one aggregator in one thread: each has a connection of its own and follows the
+// Many clients of one aggregator in one process: each has a connection of its own and follows the
 // protocol with the frames, codecs and secrets of real ones (client/client_round.h), but makes its
-// updates up. For measurements and tests of rounds that ask hundreds.
+// updates up. For measurements and tests of rounds that ask hundreds. What they compute is divided
+// among all threads (tensor/threads/parallel_for.h), a client at a time.
 //
 // A client holds no parameters, and one chunk of its update at a time: a few kilobytes each. All
 // send the same numbers, with as many samples, so the mean of plain ones is these numbers, to the
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <list>
 #include <memory>
 #include <optional>
@@ -35,6 +37,10 @@ class Swarm {
 
   // The first so many that were added send no update in any round.
   void DropOut(int clients) { drop_outs_ = clients; }
+  // So many send their updates at a time, others after them. Where all take turns, the chunks of an
+  // update are as far apart as it takes to mask a chunk of every client, and the aggregator drops
+  // one that seems to have stopped.
+  void SendAtATime(int clients) { most_senders_ = clients; }
 
   // The numbers that every client sends.
   const std::vector<float>& numbers() const { return numbers_; }
@@ -45,11 +51,11 @@ class Swarm {
   // client is refused or loses its connection.
   absl::Status Run(const std::function<bool()>& done = nullptr);
 
-  int64_t updates() const { return updates_; }  // that were sent
-  int64_t accepted() const { return accepted_; }
+  int64_t updates() const { return Sum(&Client::updates); }  // that were sent
+  int64_t accepted() const { return Sum(&Client::accepted); }
   // By all clients for which the federation is over.
-  uint64_t bytes_sent() const { return bytes_sent_; }
-  uint64_t bytes_received() const { return bytes_received_; }
+  uint64_t bytes_sent() const { return Sum(&Client::bytes_sent); }
+  uint64_t bytes_received() const { return Sum(&Client::bytes_received); }
 
  private:
   struct Client {
@@ -60,13 +66,27 @@ class Swarm {
     bool welcomed = false, over = false;
     std::optional<ClientRound> round;
     std::optional<uint32_t> chunk = {};  // of its update, that it sends next
+    bool sends = false;
     bool answered = false;
+    int64_t updates = 0, accepted = 0;
+    uint64_t bytes_sent = 0, bytes_received = 0;
   };
 
   absl::Status Turn(std::chrono::milliseconds most);
-  absl::Status Hear(Client& client);
-  absl::Status Take(Client& client, Frame frame);
-  absl::Status SendChunks(Client& client);
+  // On all threads. The first error.
+  static absl::Status ForEach(const std::vector<Client*>& clients,
+                              const std::function<absl::Status(Client&)>& body);
+  // Those that can send something of their updates now.
+  std::vector<Client*> Senders();
+  absl::Status Hear(Client& client) const;
+  absl::Status Take(Client& client, Frame frame) const;
+  absl::Status SendChunks(Client& client) const;
+  template <typename Number>
+  Number Sum(Number Client::*of) const {
+    Number sum = 0;
+    for (const Client& client : clients_) sum += client.*of;
+    return sum;
+  }
 
   const ClientOptions options_;
   const JobSecret& secret_;
@@ -74,8 +94,7 @@ class Swarm {
   std::vector<float> numbers_;  // and zeros for metrics that a sum hides
   std::list<Client> clients_;   // whose rounds refer to them
   int drop_outs_ = 0;
-  int64_t updates_ = 0, accepted_ = 0;
-  uint64_t bytes_sent_ = 0, bytes_received_ = 0;
+  int most_senders_ = std::numeric_limits<int>::max();
 };
 
 }  // namespace dtnn::federation
