@@ -50,6 +50,7 @@ class Channel {
 
   int descriptor() const { return stream_->descriptor(); }
   void KeepBuffersShort() { stream_->KeepBuffersShort(); }
+  void KeepUnsentShort() { stream_->KeepUnsentShort(); }
   // For poll.
   short events() const;
   // Whether the last Receive has left a frame for later.

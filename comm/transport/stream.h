@@ -29,6 +29,9 @@ class Stream {
   // megabytes each, stay below half of one. They are all that an other side fills that is not read,
   // and systems have a limit for the sum of all. A stream over another one has none.
   virtual void KeepBuffersShort() {}
+  // For one that sends megabytes to an other side that may be slow: the system takes no more bytes
+  // than are on their way to it and an eighth of a megabyte, whatever its buffers could hold.
+  virtual void KeepUnsentShort() {}
 
   // For poll: always for reading, and for writing after a Write that fell short, or where this asks
   // for it.

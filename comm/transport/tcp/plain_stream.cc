@@ -49,6 +49,7 @@ class Plain : public Stream {
 
   void CloseWriting() override { shutdown(descriptor(), SHUT_WR); }
   void KeepBuffersShort() override { socket_.KeepBuffersShort(); }
+  void KeepUnsentShort() override { socket_.KeepUnsentShort(); }
   int descriptor() const override { return socket_.descriptor(); }
   absl::StatusOr<std::vector<uint8_t>> binding() const override { return std::vector<uint8_t>(); }
 

@@ -152,6 +152,11 @@ void Socket::KeepBuffersShort() const {
   }
 }
 
+void Socket::KeepUnsentShort() const {
+  constexpr int kBytes = 128 << 10;
+  setsockopt(descriptor_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kBytes, sizeof(kBytes));
+}
+
 absl::StatusOr<Endpoint> Socket::Local() const { return EndOf(descriptor_, getsockname); }
 absl::StatusOr<Endpoint> Socket::Peer() const { return EndOf(descriptor_, getpeername); }
 

@@ -51,6 +51,9 @@ class Socket {
   int Release() { return std::exchange(descriptor_, -1); }
   // Its buffers of what is sent and received do not grow beyond a quarter of a megabyte each.
   void KeepBuffersShort() const;
+  // Bytes that were written and are not on their way yet are an eighth of a megabyte, with at most
+  // one segment more.
+  void KeepUnsentShort() const;
   // The connection's two ends, as addresses in numbers; for one that listens: the first.
   absl::StatusOr<Endpoint> Local() const;
   absl::StatusOr<Endpoint> Peer() const;

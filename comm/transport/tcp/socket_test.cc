@@ -1,12 +1,18 @@
 #include "comm/transport/tcp/socket.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "comm/transport/tcp/plain_stream.h"
 #include "gmock/gmock.h"
@@ -88,6 +94,23 @@ TEST(SocketTest, ShortBuffersDoNotGrow) {
     ASSERT_EQ(getsockopt(stream->descriptor(), SOL_SOCKET, buffer, &bytes, &size), 0);
     EXPECT_EQ(bytes, 256 << 10) << "twice what was asked for, as Linux has it";
   }
+}
+
+// An other end that does not read.
+TEST(SocketTest, LittleWaitsToBeSent) {
+  const Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const std::unique_ptr<Stream> stream =
+      PlainStream(Must(StartConnecting(Must(Resolve(Must(listener.Local()))).front())));
+  const std::optional<Socket> accepted = Must(Accept(listener));
+  ASSERT_TRUE(accepted.has_value());
+  stream->KeepUnsentShort();
+  const std::vector<std::byte> megabyte(1 << 20);
+  const std::span<const std::byte> ranges[] = {megabyte};
+  for (int i = 0; i < 100 && Must(stream->Write(ranges)) > 0; ++i) continue;
+  int unsent = 0;
+  ASSERT_EQ(ioctl(stream->descriptor(), SIOCOUTQNSD, &unsent), 0);
+  EXPECT_GT(unsent, 0) << "the other end has room for all of it";
+  EXPECT_LE(unsent, 256 << 10);
 }
 
 TEST(SocketTest, APeerWhoseHostIsGoneIsNoticed) {

@@ -76,6 +76,7 @@ class Tls : public Stream {
   }
 
   void KeepBuffersShort() override { socket_.KeepBuffersShort(); }
+  void KeepUnsentShort() override { socket_.KeepUnsentShort(); }
   int descriptor() const override { return socket_.descriptor(); }
   bool wants_to_write() const override { return read_waits_to_write_; }
   bool writes_after_reading() const override { return write_waits_to_read_; }

@@ -117,6 +117,7 @@ absl::Status Roster::Welcome(std::vector<Caller> arrived) {
     const int id = next_id_++;
     Member& member =
         members_.try_emplace(id, std::move(caller.stream), caller.address).first->second;
+    member.channel.KeepUnsentShort();  // all get the parameters at the same time
     if (!options_.robust.on() && members_.size() > std::max(kManyConnections, places)) {
       member.channel.KeepBuffersShort();
     }
