@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "comm/federation/aggregator/last_wait.h"
 #include "comm/federation/agreed.h"
 #include "comm/patience.h"
 #include "comm/secrets/sums/plain_codec.h"
@@ -17,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long clients get to fetch the final parameters.
+// How long clients get to fetch the final parameters, from the last byte that one of them took.
 constexpr std::chrono::seconds kLastMessages(10);
 // Where all wait for an aggregator that was started again: for the first of them, and, when enough
 // have come, for another one. A client calls again after two seconds, or, where its call was lost
@@ -65,8 +66,9 @@ absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
   });
   // Where the aggregator before this one has ended with the last round done.
   const bool awaits = roster.members().empty();
-  const Clock::time_point end = Clock::now() + (awaits ? kReturn : kLastMessages) +
-                                (busy > 0 ? options.deadline : milliseconds(0));
+  const milliseconds first =
+      (awaits ? kReturn : kLastMessages) + (busy > 0 ? options.deadline : milliseconds(0));
+  LastWait wait(Clock::now(), first, kLastMessages, first + options.deadline);
   if (busy > 0) {
     options.Say(StrCat("waits for ", busy,
                        busy == 1 ? " client that trains" : " clients that train", ", ",
@@ -95,8 +97,9 @@ absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
     }
     // A connection that is closed with bytes unread may take what was sent with it: clients go
     // first.
-    DTNN_RETURN_IF_ERROR(roster.Turn(end));
-  } while ((some_may_come() || !roster.members().empty()) && Clock::now() < end);
+    DTNN_RETURN_IF_ERROR(roster.Turn(wait.end()));
+    wait.Sent(roster.bytes().first, Clock::now());
+  } while ((some_may_come() || !roster.members().empty()) && Clock::now() < wait.end());
   return absl::OkStatus();
 }
 
