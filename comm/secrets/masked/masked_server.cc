@@ -189,6 +189,7 @@ absl::StatusOr<std::map<int, Secret>> MaskedServer::RebuildAll() {
   std::map<int, std::vector<SecretShare>> shares_of = SharesByClient();
   std::set<int> have_lied;  // and are tried last: else a few would use up all tries
   for (const int client : participants_) {
+    DTNN_RETURN_IF_ERROR(CheckStop());
     std::vector<SecretShare>& shares = shares_of[client];
     const int needed = parameters_.shares_needed();
     if (int(shares.size()) < needed) {
@@ -218,7 +219,13 @@ absl::StatusOr<std::map<int, Secret>> MaskedServer::RebuildAll() {
   return secrets;
 }
 
-absl::Status MaskedServer::Rebuild() {
+absl::Status MaskedServer::CheckStop() const {
+  if (!stop_.stop_requested()) return absl::OkStatus();
+  return absl::CancelledError(StrCat("masked sum of round ", parameters_.round, ": stopped"));
+}
+
+absl::Status MaskedServer::Rebuild(const std::stop_token& stop) {
+  stop_ = stop;
   const int needed = parameters_.shares_needed();
   if (survivors_.empty() || rebuilt_ || int(reveals_.size()) < needed) {
     return FailedPrecondition("masked sum of round ", parameters_.round, ": ", reveals_.size(),
@@ -227,6 +234,7 @@ absl::Status MaskedServer::Rebuild() {
   DTNN_ASSIGN_OR_RETURN(const auto secrets, RebuildAll());
   std::vector<Removal> removals;
   for (const auto& [client, secret] : secrets) {
+    DTNN_RETURN_IF_ERROR(CheckStop());
     if (survivors_.contains(client)) {
       removals.push_back({secret, Sign::kMinus});
       continue;
@@ -262,6 +270,7 @@ absl::Status MaskedServer::Unmask(uint64_t chunk, const std::set<int>& added,
         "; add a client's words when all its chunks have arrived");
   }
   for (const Removal& removal : removals_) {
+    DTNN_RETURN_IF_ERROR(CheckStop());
     DTNN_RETURN_IF_ERROR(AddMask(removal.seed, chunk, removal.sign, words));
   }
   return absl::OkStatus();

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -58,8 +59,9 @@ class MaskedServer {
 
   absl::Status AddReveal(const Reveal& reveal);
   // Rebuilds the secrets once enough clients have revealed: FailedPrecondition before. Shares that
-  // are wrong are passed over as long as enough others are right; else DataLoss.
-  absl::Status Rebuild();
+  // are wrong are passed over as long as enough others are right; else DataLoss. It and Unmask may
+  // take minutes: Cancelled, soon, once `stop` asks for it.
+  absl::Status Rebuild(const std::stop_token& stop = {});
   // What Rebuild has passed over, whether it has succeeded or not. One of the two has lied: `from`
   // about what it was given, or `of` by what it gave.
   struct WrongShare {
@@ -83,6 +85,7 @@ class MaskedServer {
   explicit MaskedServer(const MaskedParameters& parameters) : parameters_(parameters) {}
   absl::Status CheckKeys(const Advertisement& advertisement) const;
   absl::Status DrawGraph();
+  absl::Status CheckStop() const;
   // Around each participant there are enough of these.
   absl::Status CheckAround(const std::set<int>& clients) const;
   std::map<int, std::vector<SecretShare>> SharesByClient() const;
@@ -101,6 +104,7 @@ class MaskedServer {
   std::map<int, Reveal> reveals_;
   std::vector<Removal> removals_;
   std::vector<WrongShare> wrong_shares_;
+  std::stop_token stop_;
 };
 
 }  // namespace dtnn::masked

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <stop_token>
 
 #include "comm/secrets/crypto/random_secret.h"
 #include "comm/secrets/masked/fixed_point.h"
@@ -540,6 +541,33 @@ TEST(MaskedTest, RevealsComeOnceAndInTime) {
   EXPECT_EQ(server.Rebuild().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(server.AddReveal(reveals[2]).message(),
             "masked sum: client 2 did not survive, reveals twice, too late, or too little");
+}
+
+TEST(MaskedTest, WhatTakesMinutesCanBeStopped) {
+  MaskedServer server = Must(MaskedServer::Create({.clients = 3}));
+  const std::vector<int> all = {0, 1, 2};
+  std::vector<MaskedClient> clients;
+  for (const int i : all) {
+    clients.push_back(Must(MaskedClient::Create({.clients = 3}, i)));
+    Must(server.AddAdvertisement(clients.back().advertisement()));
+  }
+  for (const int i : all) {
+    Must(server.AddShares(i, Must(clients[size_t(i)].Share(server.advertised()))));
+  }
+  server.FixParticipants();
+  Must(server.SetSurvivors(all));
+  for (const int i : all) {
+    Must(clients[size_t(i)].Receive(server.SharesFor(i)));
+    Must(server.AddReveal(Must(clients[size_t(i)].RevealShares(all))));
+  }
+  std::stop_source before, after;
+  before.request_stop();
+  EXPECT_EQ(server.Rebuild(before.get_token()).code(), absl::StatusCode::kCancelled);
+  Must(server.Rebuild(after.get_token()));
+  std::vector<uint32_t> words(1);
+  Must(server.Unmask(0, {0, 1, 2}, std::span(words)));
+  after.request_stop();
+  EXPECT_EQ(server.Unmask(0, {0, 1, 2}, std::span(words)).code(), absl::StatusCode::kCancelled);
 }
 
 TEST(MaskedTest, ParametersThatProtectNobodyAreRefused) {
