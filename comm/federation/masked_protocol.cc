@@ -115,7 +115,7 @@ class Server : public ServerProtocol {
     return std::make_shared<const Bytes>(std::move(writer).Take());
   }
 
-  absl::Status FinishReplies() override { return server_.Rebuild(); }
+  absl::Status FinishReplies(const std::stop_token& stop) override { return server_.Rebuild(stop); }
   std::vector<std::pair<int, int>> disputes() const override {
     std::vector<std::pair<int, int>> pairs;
     for (const masked::MaskedServer::WrongShare& share : server_.wrong_shares()) {

@@ -25,6 +25,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -89,8 +90,9 @@ class ServerProtocol {
     return SharedBytes();
   }
   // When the replies to the last note are there: sums can be read then. DataLoss where replies are
-  // wrong, and it is not known whose.
-  virtual absl::Status FinishReplies() { return absl::OkStatus(); }
+  // wrong, and it is not known whose; Cancelled, soon, where it is to stop, as is then what reads
+  // sums.
+  virtual absl::Status FinishReplies(const std::stop_token& /*stop*/) { return absl::OkStatus(); }
   // After it: pairs of positions of which one, at least, has lied about what is between the two.
   // Both may be the same one.
   virtual std::vector<std::pair<int, int>> disputes() const { return {}; }

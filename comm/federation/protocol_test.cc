@@ -274,7 +274,7 @@ TEST(PlainProtocolTest, ThereIsNothingToAgreeOn) {
               "client 2 replies to note 1, which nobody sent 5 bytes about");
     EXPECT_EQ(server->Note(1).status().message(), "there is no note 1");
     EXPECT_EQ(Must(server->AskSurvivors({0, 1})), nullptr);
-    EXPECT_EQ(server->FinishReplies(), absl::OkStatus());
+    EXPECT_EQ(server->FinishReplies({}), absl::OkStatus());
     EXPECT_TRUE(server->disputes().empty());
     const Secret key = Must(RandomSecret());
     const auto client = Must(MakeClientProtocol(protector, facts, 1, key));
@@ -324,11 +324,11 @@ TEST_P(MaskedProtocolTest, RepliesAreOfWhoSendsThem) {
   const Bytes reveal = *Must(clients[0]->TakeNote(2, *survivors));
   EXPECT_EQ(server->TakeReply(2, 2, reveal).message(), "client 2 speaks for client 0");
   Must(server->TakeReply(2, 0, reveal));
-  EXPECT_FALSE(server->FinishReplies().ok()) << "after one of three";
+  EXPECT_FALSE(server->FinishReplies({}).ok()) << "after one of three";
   for (const int i : {2, 3}) {
     Must(server->TakeReply(2, i, *Must(clients[size_t(i)]->TakeNote(2, *survivors))));
   }
-  EXPECT_EQ(server->FinishReplies(), absl::OkStatus());
+  EXPECT_EQ(server->FinishReplies({}), absl::OkStatus());
   EXPECT_TRUE(server->disputes().empty());
 }
 
@@ -397,7 +397,7 @@ TEST(NeighboursProtocolTest, ClientsVoteBeforeTheyReveal) {
   for (const auto& [position, body] : all) {
     Must(server->TakeReply(3, position, *Must(clients[size_t(position)]->TakeNote(3, *body))));
   }
-  EXPECT_EQ(server->FinishReplies(), absl::OkStatus());
+  EXPECT_EQ(server->FinishReplies({}), absl::OkStatus());
   std::vector<float> read(10);
   Must(sum->Read(read));
   EXPECT_THAT(read, Each(::testing::FloatNear(18, 36 * 0x1p-19f)));

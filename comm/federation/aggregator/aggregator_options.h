@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -69,7 +70,7 @@ struct AggregatorOptions {
   std::function<absl::Status(const FederationState&)> charged = {};
   std::function<absl::Status(const RoundRecord&, const FederationState&)> round_done = {};
   // On another thread, before it makes the mean of a round that waits.
-  std::function<void()> sum_begins = {};
+  std::function<void(const std::stop_token& stop)> sum_begins = {};
 
   void Say(std::string_view line) const {
     if (say) say(line);

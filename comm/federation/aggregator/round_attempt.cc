@@ -10,7 +10,6 @@
 #include "comm/federation/agreed.h"
 #include "comm/federation/factors.h"
 #include "tensor/errors.h"
-#include "tensor/threads/parallel_for.h"
 
 namespace dtnn::federation {
 
@@ -51,18 +50,20 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
   };
   DTNN_ASSIGN_OR_RETURN(
       std::shared_ptr<Attempt> attempt,
-      Attempt::Create({.number = state_.attempts,
-                       .nonce = nonce_,
-                       .quorum = options_.min_clients,
-                       .deadline = deadline,
-                       .max_update_norm = options_.max_update_norm,
-                       .weighting = terms_.weighting,
-                       .robust = options_.robust,
-                       .receive_bytes = options_.receive_bytes,
-                       .awaits_confirm = true,
-                       .run = [this](std::function<void()> work) { RunBeside(std::move(work)); }},
-                      protector_, job, ValuesOfUpdate(options_.model, terms_.control),
-                      state_.parameters, asked, send));
+      Attempt::Create(
+          {.number = state_.attempts,
+           .nonce = nonce_,
+           .quorum = options_.min_clients,
+           .deadline = deadline,
+           .max_update_norm = options_.max_update_norm,
+           .weighting = terms_.weighting,
+           .robust = options_.robust,
+           .receive_bytes = options_.receive_bytes,
+           .awaits_confirm = true,
+           .run = [this](std::function<void()> work) { sum_thread_.Do(std::move(work)); },
+           .sum_begins = options_.sum_begins},
+          protector_, job, ValuesOfUpdate(options_.model, terms_.control), state_.parameters, asked,
+          send));
   DTNN_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bodies,
                         ParameterBodies(state_, size_t(options_.model.trainable), terms_.control));
   for (size_t i = 0; i < chosen.size(); ++i) {
@@ -88,15 +89,6 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
   return attempt;
 }
 
-void Rounds::RunBeside(std::function<void()> work) {
-  sum_thread_ = std::jthread([this, work = std::move(work), threads = NumThreads()] {
-    SetNumThreads(threads);
-    if (options_.sum_begins) options_.sum_begins();
-    work();
-    roster_.Wake();
-  });
-}
-
 void Rounds::RevokeAsked(Attempt& attempt) const {
   for (size_t i = 0; i < asked_keys_.size(); ++i) {
     const std::string& name = attempt.asked()[i].name;
@@ -109,39 +101,47 @@ void Rounds::RevokeAsked(Attempt& attempt) const {
 absl::StatusOr<std::shared_ptr<Attempt>> Rounds::RunAttempt(const std::vector<int>& chosen) {
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Attempt> attempt, BeginAttempt(chosen));
   options_.Observer().OnAttempt(state_.rounds_done + 1, attempt->asked());
+  const absl::Status status = AwaitEnd(*attempt);
+  attempt->Stop();
+  sum_thread_.Await();  // it reads the parameters
+  DTNN_RETURN_IF_ERROR(status);
+  return attempt;
+}
+
+absl::Status Rounds::AwaitEnd(Attempt& attempt) {
   std::set<std::string> told;
   std::optional<FederationObserver::Step> step;
   Clock::time_point step_began = Clock::now();
   int changes = roster_.allowed_changes();
   while (true) {
-    attempt->Advance(Clock::now());
-    if (attempt->step() != step) {
+    attempt.Advance(Clock::now());
+    if (attempt.step() != step) {
       const Clock::time_point now = Clock::now();
       const std::chrono::duration<double> took = now - std::exchange(step_began, now);
-      if (step && attempt->failure().ok()) options_.Observer().OnStepEnd(*step, took.count());
-      step = attempt->step();
+      if (step && attempt.failure().ok()) options_.Observer().OnStepEnd(*step, took.count());
+      step = attempt.step();
     }
     // No sum has the update of one that is gone; one that is protected is not even read: from the
     // next sum, without it, its update would follow.
-    if (attempt->complete()) DTNN_RETURN_IF_ERROR(roster_.SettleAllowed());
+    if (attempt.complete()) DTNN_RETURN_IF_ERROR(roster_.SettleAllowed());
     if (changes != roster_.allowed_changes()) {
       changes = roster_.allowed_changes();
-      RevokeAsked(*attempt);
+      RevokeAsked(attempt);
       continue;
     }
-    if (attempt->complete()) {
-      attempt->Confirm();
+    if (attempt.complete()) {
+      attempt.Confirm();
       continue;
     }
-    for (const Asked& client : attempt->asked()) {
+    for (const Asked& client : attempt.asked()) {
       if (client.why.empty() || !told.insert(client.name).second) continue;
       const bool used = client.state == Asked::State::kAccepted;
       options_.Warn(StrCat("round ", state_.rounds_done + 1, ": client ", client.name,
                            used ? ": its update is used, although " : " is left out: ",
-                           WithNames(client.why, attempt->asked())));
+                           WithNames(client.why, attempt.asked())));
     }
-    if (attempt->over()) return attempt;
-    DTNN_RETURN_IF_ERROR(roster_.Turn(attempt->next()));
+    if (attempt.over()) return absl::OkStatus();
+    DTNN_RETURN_IF_ERROR(roster_.Turn(attempt.next()));
   }
 }
 

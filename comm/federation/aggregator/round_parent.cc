@@ -76,7 +76,6 @@ absl::Status Rounds::FollowParent(ParentLink& parent) {
       DTNN_RETURN_IF_ERROR(roster_.Turn(Clock::now() + kLook));
       continue;
     }
-    sum_thread_ = {};  // that of a round that ended with an error may still read them
     state_.parameters = task->parameters;
     state_.from = {};
     if (task->over) {

@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "comm/federation/aggregator/parent/parent_link.h"
 #include "comm/federation/aggregator/roster/roster.h"
 #include "comm/federation/aggregator/round_record.h"
+#include "comm/federation/aggregator/sums/sum_thread.h"
 #include "comm/federation/client/round_task.h"
 #include "comm/model_sync.h"
 
@@ -63,6 +63,8 @@ class Rounds {
   absl::StatusOr<std::vector<int>> AwaitClients();
   absl::StatusOr<std::shared_ptr<Attempt>> BeginAttempt(const std::vector<int>& chosen);
   absl::StatusOr<std::shared_ptr<Attempt>> RunAttempt(const std::vector<int>& chosen);
+  // Until it is over; Cancelled where the aggregator is interrupted.
+  absl::Status AwaitEnd(Attempt& attempt);
   // Clients of the attempt that the list no longer has, or with another key.
   void RevokeAsked(Attempt& attempt) const;
   // What an attempt that asks so many can tell of one of them, before it does.
@@ -73,8 +75,6 @@ class Rounds {
   void Account(const Attempt& attempt);
   void TellVerdicts(const Attempt& attempt, bool good);
   absl::Status TakeSum(const Attempt& attempt);
-  // On a thread of its own; the one before has run.
-  void RunBeside(std::function<void()> work);
   RoundRecord RecordOf(const Attempt& attempt, Clock::time_point begin) const;
 
   const AggregatorOptions& options_;
@@ -102,7 +102,7 @@ class Rounds {
   } terms_;
   int64_t all_samples_ = 1;  // of all clients, the most that were there when an attempt began
   RoundRecord last_;         // of the round that was done last
-  std::jthread sum_thread_;  // uses roster_, and attempts
+  SumThread sum_thread_{[this] { roster_.Wake(); }};
 };
 
 }  // namespace dtnn::federation

@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<Attempt>> Attempt::Create(const AttemptOptions& o
   attempt->most_message_ = most_message;
   attempt->asks_ = codec->asks();
   attempt->protocol_ = std::move(protocol);
-  attempt->sum_ = std::make_unique<AttemptSum>(
+  attempt->sum_ = std::make_shared<AttemptSum>(
       SumOptions{.attempt = options.number,
                  .max_update_norm = options.max_update_norm,
                  .robust = options.robust,
@@ -45,9 +45,16 @@ absl::StatusOr<std::unique_ptr<Attempt>> Attempt::Create(const AttemptOptions& o
   return attempt;
 }
 
+Attempt::~Attempt() {
+  Stop();
+  for (const Adding& adding : adding_) adding.added.wait();
+  if (made_.valid()) made_.wait();
+}
+
 bool Attempt::Waits(int position) const {
   const Asked& asked = asked_[size_t(position)];
   const Place& place = places_[size_t(position)];
+  if (place.adding) return true;
   if (place.gone) return false;
   switch (phase_) {
     case Phase::kSetUp:
@@ -97,11 +104,12 @@ void Attempt::Advance(Clock::time_point now) {
           notes ? options_.deadline / 4 : options_.deadline);
   }
   now_ = now;
+  if (!over()) TakeAdded();
   if (receive_places_.SomeWait()) DropSlow();
   while (!over()) {
     const Phase phase = phase_;
     const int note = note_;
-    const absl::Status status = Step(now, now >= until_);
+    const absl::Status status = Step(now, now >= next());
     if (!status.ok()) {
       failure_ = status;
       phase_ = Phase::kFailed;
@@ -113,6 +121,7 @@ void Attempt::Advance(Clock::time_point now) {
 
 // The attempt may live longer, until its slow clients have answered, without what it held.
 void Attempt::Release() {
+  Stop();
   for (Place& place : places_) Empty(place);
   sum_.reset();
 }
@@ -121,6 +130,7 @@ void Attempt::Release() {
 void Attempt::DropSlow() {
   for (int position = 0; position < int(places_.size()); ++position) {
     const Place& place = places_[size_t(position)];
+    if (place.adding) continue;
     const std::optional<std::string> why = receive_places_.WhyLost(
         place.receiving, now_, options_.deadline, place.chunks.size(), chunks());
     if (why) LeaveOut(position, *why);

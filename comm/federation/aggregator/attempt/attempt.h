@@ -10,19 +10,20 @@
 // wrong, or is lost, is left out, with the reason. An update counts when all of it is there.
 //
 // Updates are added as they become complete (attempt_sum.h), so what is held is the sum, and the
-// updates that are on their way: of `receive_bytes` together, but always two (receive_places.h).
-// What is in the sum stays there: a client that is lost after its update was added counts, and so
-// does one that breaks the rules then, which is named; where nothing of it may count, or all are
-// needed, the attempt fails. Robust means hold all updates until the end.
+// updates that are on their way or wait to be added: of `receive_bytes` together, but always two
+// (receive_places.h). What is in the sum stays there: a client that is lost once its update is
+// complete counts, and so does one that breaks the rules then, which is named; where nothing of it
+// may count, or all are needed, the attempt fails. Robust means hold all updates until the end.
 //
-// The last step, which rebuilds secrets, draws masks again and computes the mean, may take minutes.
-// `run` may do it on another thread, while this one listens.
+// `run` may add them on another thread, while this one listens, and do the last step, which
+// rebuilds secrets, draws masks again and computes the mean, and may take minutes.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_ATTEMPT_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_ATTEMPT_H_
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <future>
 #include <map>
@@ -30,6 +31,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -62,8 +64,10 @@ struct AttemptOptions {
   RobustOptions robust = {};  // of plain updates, where the parameters they began with are known
   uint64_t receive_bytes = uint64_t{1} << 30;
   bool awaits_confirm = false;  // before it makes a sum
-  // Does the last step, on any thread; Advance takes the result when it is there. Nothing: at once.
+  // Does it, on any thread, after what it was given before; Advance takes the result when it is
+  // there. Nothing: at once.
   std::function<void(std::function<void()> work)> run = {};
+  std::function<void(const std::stop_token& stop)> sum_begins = {};  // the last step, there
 };
 
 class Attempt : public Inquiry {
@@ -72,7 +76,7 @@ class Attempt : public Inquiry {
   using Send = std::function<void(int position, FrameKind kind, uint32_t index, SharedBytes body)>;
 
   // Waits for work that `run` was given.
-  ~Attempt() override { AwaitMade(); }
+  ~Attempt() override;
 
   // `parameters`: those the clients begin with, for their norms; empty where they are not known.
   // `job`: for the tags of messages. `values`: of an update. All references outlive the attempt.
@@ -95,7 +99,10 @@ class Attempt : public Inquiry {
   void Confirm() { confirmed_ = true; }
   // What time brings; to be called after each of the above, and at next().
   void Advance(Clock::time_point now);
-  Clock::time_point next() const { return until_; }
+  // Nobody is late before what has come in time is added.
+  Clock::time_point next() const { return adding_.empty() ? until_ : Clock::time_point::max(); }
+  // Whatever `run` was given ends soon. Nothing comes of the attempt then.
+  void Stop() { stop_.request_stop(); }
 
   uint64_t number() const override { return options_.number; }
   bool over() const override { return phase_ == Phase::kDone || phase_ == Phase::kFailed; }
@@ -138,6 +145,7 @@ class Attempt : public Inquiry {
     int replies = 0;        // so many have come
     bool reported = false;  // or declined
     bool gone = false;
+    bool adding = false;        // its update is complete, and not in the sum yet
     std::vector<Bytes> chunks;  // of the update
     uint32_t answers = 0;
     ReceivePlaces::Holder receiving = {};
@@ -161,7 +169,11 @@ class Attempt : public Inquiry {
   static void Count(Place& place, FrameKind kind);
   void Empty(Place& place);
   void Release();
+  // Its update is complete, and was good, or may be.
+  bool HasUpdate(int position) const;
   bool IsInSum(int position) const;
+  void Do(std::function<void()> work) const;
+  void TakeAdded();
   void DropSlow();
   absl::Status TakeFrame(int position, Frame& frame);
   absl::Status TakeReport(int position, std::span<const uint8_t> body);
@@ -173,7 +185,7 @@ class Attempt : public Inquiry {
   void DoubtAll();
   std::vector<int> Silent() const;  // those who have not answered the last note
   void LeaveOutSilent(const std::vector<int>& silent);
-  absl::Status AddUpdate(int position);
+  absl::Status BeginToAdd(int position);
   void SendNote(int position, const SharedBytes& note);
   void LeaveOut(int position, const std::string& why);
   void Enter(Phase phase, Clock::time_point now, std::chrono::milliseconds time);
@@ -183,9 +195,6 @@ class Attempt : public Inquiry {
   absl::Status AddUp(Clock::time_point now);
   void BeginSum();
   absl::Status EndSum();
-  void AwaitMade() const {
-    if (made_.valid()) made_.wait();
-  }
   void TakeBits();
   void TakeMetrics();
 
@@ -196,7 +205,7 @@ class Attempt : public Inquiry {
   std::vector<Asked> asked_;
   std::vector<Place> places_;
   std::unique_ptr<ServerProtocol> protocol_;
-  std::unique_ptr<AttemptSum> sum_;  // until it is over
+  std::shared_ptr<AttemptSum> sum_;  // until it is over
   size_t most_message_ = 0;
   bool asks_ = false;  // clients help to decrypt
   Phase phase_ = Phase::kSetUp;
@@ -214,8 +223,15 @@ class Attempt : public Inquiry {
   Metrics metrics_;
   std::optional<double> below_;
   std::vector<Bytes> encrypted_;
-  std::future<Made> made_;   // by work that uses protocol_ and sum_
-  std::vector<int> silent_;  // when that began
+  struct Adding {
+    int position = 0;
+    std::future<absl::Status> added;
+  };
+  // Work that uses protocol_ and sum_, in the order in which it is done.
+  std::deque<Adding> adding_;
+  std::future<Made> made_;
+  std::vector<int> silent_;  // when the last one began
+  std::stop_source stop_;    // of that work
 };
 
 }  // namespace dtnn::federation

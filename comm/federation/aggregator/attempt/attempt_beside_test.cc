@@ -1,5 +1,7 @@
-// Attempts whose last step is done elsewhere: what comes meanwhile.
+// Attempts whose updates are added elsewhere, where their last step is done too: what comes
+// meanwhile.
 
+#include <deque>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -18,22 +20,127 @@ using Step = FederationObserver::Step;
 class AttemptBesideTest : public AttemptTest {
  protected:
   AttemptBesideTest() {
-    run_ = [this](std::function<void()> work) { work_ = std::move(work); };
+    run_ = [this](std::function<void()> work) { work_.push_back(std::move(work)); };
   }
   void Work() {
-    ASSERT_TRUE(work_);
-    std::exchange(work_, nullptr)();
+    ASSERT_FALSE(work_.empty());
+    for (; !work_.empty(); work_.pop_front()) work_.front()();
     attempt_->Advance(now_);
   }
+  // Up to the last step, which Work does.
+  void SendAndAdd(int from, int to) {
+    SendUpdates(from, to);
+    Work();
+    Deliver();
+  }
 
-  std::function<void()> work_;
+  std::deque<std::function<void()>> work_;
 };
+
+TEST_F(AttemptBesideTest, APlaceIsFreeWhenItsUpdateIsAdded) {
+  receive_bytes_ = 1;  // two places
+  Begin(Protection::kNone, 4, 2);
+  const FrameHeader header = {.kind = FrameKind::kUpdate, .attempt = kNumber, .index = 0};
+  SendUpdates(0, 2);
+  EXPECT_EQ(asked(0).state, Asked::State::kWaiting);
+  EXPECT_EQ(attempt_->Allowed(2, header), Channel::kLater);
+  attempt_->Advance(now_ + std::chrono::seconds(35));
+  EXPECT_EQ(asked(0).why, "") << "that it waits is not its fault";
+  Work();
+  EXPECT_EQ(asked(0).state, Asked::State::kAccepted);
+  EXPECT_NE(attempt_->Allowed(2, header), Channel::kLater);
+}
+
+TEST_F(AttemptBesideTest, AClientThatIsLostBeforeItsUpdateIsAddedCounts) {
+  for (const Protection protection : {Protection::kNone, Protection::kMasked}) {
+    skip_ = nullptr;
+    Begin(protection, 4, 2);
+    SendUpdates(0, 4);
+    attempt_->Lose(1, "it is gone");
+    attempt_->Advance(now_);
+    EXPECT_FALSE(attempt_->over());
+    Work();
+    skip_ = [](const Note& note) { return note.position == 1; };
+    Deliver();
+    Work();
+    ExpectMeanOf({0, 1, 2, 3});
+  }
+}
+
+TEST_F(AttemptBesideTest, AllAreNeededAlsoBeforeTheirUpdatesAreAdded) {
+  Begin(Protection::kThreshold, 4, 2);
+  SendUpdates(0, 4);
+  attempt_->Lose(1, "it is gone");
+  attempt_->Advance(now_);
+  EXPECT_TRUE(attempt_->over());
+  EXPECT_THAT(attempt_->failure().message(), HasSubstr("client client-1 is missing"));
+  Work();
+  EXPECT_EQ(asked(1).state, Asked::State::kLeftOut);
+}
+
+TEST_F(AttemptBesideTest, AtTheDeadlineWhatIsBeingAddedIsAwaited) {
+  Begin(Protection::kNone, 4, 2);
+  SendUpdates(0, 3);
+  now_ += deadline_;
+  attempt_->Advance(now_);
+  EXPECT_EQ(asked(2).state, Asked::State::kWaiting);
+  EXPECT_FALSE(attempt_->over());
+  EXPECT_EQ(asked(3).why, "") << "one that is left out is late: its attempt is over";
+  EXPECT_GT(attempt_->next(), now_) << "nobody asks again and again";
+  Work();
+  EXPECT_EQ(asked(3).why, "it had no update at the deadline");
+  Work();
+  ExpectMeanOf({0, 1, 2});
+}
+
+TEST_F(AttemptBesideTest, ABadUpdateIsNamedOnceItWasRead) {
+  numbers_ = [](int position) {
+    return std::vector<float>(kValues, position == 2 ? 1e13f : NumberOf(position));
+  };
+  Begin(Protection::kNone, 4, 2);
+  SendUpdates(0, 4);
+  EXPECT_FALSE(asked(2).at_fault);
+  attempt_->Lose(2, "it is gone");
+  Work();
+  EXPECT_TRUE(asked(2).at_fault);
+  EXPECT_THAT(asked(2).why, HasSubstr("numbers beyond"));
+  Work();
+  ExpectMeanOf({0, 1, 3});
+}
+
+// Its words are in the sum already, or are about to be.
+TEST_F(AttemptBesideTest, AClientThatIsRevokedBeforeItsUpdateIsAddedEndsTheAttempt) {
+  for (const Protection protection : {Protection::kNone, Protection::kMasked}) {
+    Begin(protection, 4, 2);
+    SendUpdates(0, 4);
+    attempt_->Revoke(2, "it is no longer on the list");
+    EXPECT_TRUE(attempt_->over());
+    EXPECT_THAT(attempt_->failure().message(), HasSubstr("client client-2 must not be used"));
+    Work();
+    EXPECT_EQ(asked(2).state, Asked::State::kLeftOut);
+    EXPECT_TRUE(attempt_->average().empty());
+  }
+}
+
+TEST_F(AttemptBesideTest, ItsLastStepStops) {
+  for (const Protection protection :
+       {Protection::kMasked, Protection::kThreshold, Protection::kSharedKey}) {
+    key_.reset();
+    if (protection == Protection::kSharedKey) key_ = Must(RandomSecret());
+    Begin(protection, 4, 2);
+    SendAndAdd(0, 4);
+    ASSERT_FALSE(work_.empty());
+    attempt_->Stop();
+    Work();
+    EXPECT_TRUE(absl::IsCancelled(attempt_->failure())) << attempt_->failure();
+  }
+}
 
 TEST_F(AttemptBesideTest, NobodyIsMissedWhoIsLostMeanwhile) {
   for (const Protection protection :
        {Protection::kNone, Protection::kMasked, Protection::kThreshold}) {
     Begin(protection, 4, 2);
-    SendUpdates(0, 4);
+    SendAndAdd(0, 4);
     attempt_->Advance(now_ + std::chrono::hours(1));
     EXPECT_FALSE(attempt_->over());
     EXPECT_EQ(attempt_->step(), protection == Protection::kNone ? Step::kUpdates : Step::kFinish);
@@ -47,17 +154,17 @@ TEST_F(AttemptBesideTest, NobodyIsMissedWhoIsLostMeanwhile) {
 
 TEST_F(AttemptBesideTest, AReplyThatComesMeanwhileIsLateAndNobodysFault) {
   Begin(Protection::kMasked, 4, 2);
-  SendUpdates(0, 3);
+  SendAndAdd(0, 3);
   std::optional<Note> late;
   skip_ = [&](const Note& note) {
     if (note.position == 3) late = note;
     return note.position == 3;
   };
-  SendUpdates(3, 4);
+  SendAndAdd(3, 4);
   ASSERT_TRUE(late);
-  EXPECT_FALSE(work_) << "its reply is awaited";
+  EXPECT_TRUE(work_.empty()) << "its reply is awaited";
   attempt_->Advance(now_ + deadline_);
-  ASSERT_TRUE(work_);
+  ASSERT_FALSE(work_.empty());
   Reply(3, *Must(clients_[3]->TakeNote(int(late->index), *late->body)));
   EXPECT_FALSE(asked(3).at_fault) << asked(3).why;
   Work();
@@ -67,15 +174,15 @@ TEST_F(AttemptBesideTest, AReplyThatComesMeanwhileIsLateAndNobodysFault) {
 // One that has not answered is missing where the answers do not suffice, though it does then.
 TEST_F(AttemptBesideTest, AReplyThatComesMeanwhileMakesNobodyReliable) {
   Begin(Protection::kMasked, 4, 4);
-  SendUpdates(0, 3);
+  SendAndAdd(0, 3);
   std::vector<Note> late;
   skip_ = [&](const Note& note) {
     if (note.position > 0) late.push_back(note);
     return note.position > 0;
   };
-  SendUpdates(3, 4);
+  SendAndAdd(3, 4);
   attempt_->Advance(now_ + deadline_);
-  ASSERT_TRUE(work_);
+  ASSERT_FALSE(work_.empty());
   ASSERT_EQ(late.size(), 3u);
   for (const Note& note : late) {
     Reply(note.position,
@@ -91,7 +198,7 @@ TEST_F(AttemptBesideTest, AReplyThatComesMeanwhileMakesNobodyReliable) {
 // Once it is done; nobody waits for it.
 TEST_F(AttemptBesideTest, ARevokedClientEndsTheAttempt) {
   Begin(Protection::kNone, 4, 2);
-  SendUpdates(0, 4);
+  SendAndAdd(0, 4);
   attempt_->Revoke(2, "it is no longer on the list");
   attempt_->Revoke(2, "it is no longer on the list");
   EXPECT_FALSE(attempt_->over());
@@ -104,7 +211,7 @@ TEST_F(AttemptBesideTest, ARevokedClientEndsTheAttempt) {
 // The other clients have given what reads it: the next sum, without its update, would tell it.
 TEST_F(AttemptBesideTest, AProtectedSumStaysThoughAClientIsRevokedMeanwhile) {
   Begin(Protection::kMasked, 4, 2);
-  SendUpdates(0, 4);
+  SendAndAdd(0, 4);
   attempt_->Revoke(2, "it is no longer on the list");
   Work();
   ExpectMeanOf({0, 1, 2, 3});
@@ -113,7 +220,7 @@ TEST_F(AttemptBesideTest, AProtectedSumStaysThoughAClientIsRevokedMeanwhile) {
 TEST_F(AttemptBesideTest, WrongSharesAreNamedAfterIt) {
   Begin(Protection::kMasked, 4, 2);
   Twist({1}, {1});
-  SendUpdates(0, 4);
+  SendAndAdd(0, 4);
   EXPECT_FALSE(asked(1).at_fault);
   Work();
   ASSERT_TRUE(attempt_->over());

@@ -33,14 +33,15 @@ void Attempt::BeginSum() {
   std::map<int, double> factors;
   for (const int position : survivors_) factors[position] = asked_[size_t(position)].factor;
   const auto work = std::make_shared<std::packaged_task<Made()>>(
-      [protocol = protocol_.get(), sum = sum_.get(), readable = protector_->readable(),
-       factors = std::move(factors)] {
-        Made made = {.finished = protocol->FinishReplies()};
+      [protocol = protocol_.get(), sum = sum_, readable = protector_->readable(),
+       factors = std::move(factors), begins = options_.sum_begins, stop = stop_.get_token()] {
+        if (begins) begins(stop);
+        Made made = {.finished = protocol->FinishReplies(stop)};
         if (!made.finished.ok()) return made;
         if (readable) {
-          made.mean = sum->Mean(factors);
+          made.mean = sum->Mean(factors, stop);
         } else {
-          made.encrypted = sum->Encrypted();
+          made.encrypted = sum->Encrypted(stop);
         }
         return made;
       });
@@ -48,11 +49,7 @@ void Attempt::BeginSum() {
   silent_ = Silent();
   phase_ = Phase::kSum;
   until_ = Clock::time_point::max();
-  if (options_.run) {
-    options_.run([work] { (*work)(); });
-  } else {
-    (*work)();
-  }
+  Do([work] { (*work)(); });
 }
 
 // The last number of the mean, where the clip adapts.

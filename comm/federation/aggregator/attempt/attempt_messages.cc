@@ -1,6 +1,8 @@
 // What comes from the clients of an attempt.
 
 #include <algorithm>
+#include <future>
+#include <memory>
 #include <utility>
 
 #include "comm/federation/aggregator/attempt/attempt.h"
@@ -49,11 +51,16 @@ std::optional<size_t> Attempt::Allowed(int position, const FrameHeader& header) 
   return std::nullopt;
 }
 
+bool Attempt::HasUpdate(int position) const {
+  const State state = asked_[size_t(position)].state;
+  return state == State::kAccepted ||
+         (state == State::kWaiting && places_[size_t(position)].adding);
+}
+
 // What is in a sum cannot be taken out of it. Threshold keys need all until the end.
 bool Attempt::IsInSum(int position) const {
   if (options_.robust.on()) return survivors_.contains(position);
-  return asked_[size_t(position)].state == State::kAccepted &&
-         (has_all() || !protocol_->needs_all());
+  return HasUpdate(position) && (has_all() || !protocol_->needs_all());
 }
 
 void Attempt::LeaveOut(int position, const std::string& why) {
@@ -76,7 +83,7 @@ void Attempt::Lose(int position, const std::string& why) {
   place.reported = place.gone = true;
   const bool has_answered = phase_ == Phase::kAnswers && place.answers == chunks();
   const bool is_needed = protocol_->needs_all() && !has_answered;
-  if (asked_[size_t(position)].state == State::kAccepted && !is_needed) return;
+  if (HasUpdate(position) && !is_needed) return;
   LeaveOut(position, why);
 }
 
@@ -84,12 +91,13 @@ void Attempt::Revoke(int position, const std::string& why) {
   if (phase_ == Phase::kFailed) return;
   Lose(position, why);
   Asked& asked = asked_[size_t(position)];
-  if (asked.state != State::kAccepted) return;
+  if (!HasUpdate(position)) return;
   asked.why = why;
   if (opened_) return;
   asked.state = State::kLeftOut;
   failure_ = FailedPrecondition("the update of client ", asked.name, " must not be used: ", why);
-  if (phase_ == Phase::kSum) return;  // it fails once the mean is there
+  Stop();
+  if (phase_ == Phase::kSum) return;  // it fails once that has ended
   phase_ = Phase::kFailed;
   Release();
   Forget();
@@ -174,9 +182,7 @@ absl::Status Attempt::TakeReport(int position, std::span<const uint8_t> body) {
   Asked& asked = asked_[size_t(position)];
   DTNN_ASSIGN_OR_RETURN(asked.report, ReportFromBytes(body));
   DTNN_RETURN_IF_ERROR(FitFactor(asked));
-  DTNN_RETURN_IF_ERROR(AddUpdate(position));
-  asked.state = State::kAccepted;
-  return absl::OkStatus();
+  return BeginToAdd(position);
 }
 
 // An aggregator may have lost clients since it said how many it has, but counts for no more.
@@ -203,15 +209,50 @@ absl::Status Attempt::FitFactor(Asked& asked) const {
   return absl::OkStatus();
 }
 
-absl::Status Attempt::AddUpdate(int position) {
+absl::Status Attempt::BeginToAdd(int position) {
   if (phase_ != Phase::kUpdates) {
     return FailedPrecondition("reports before it could have trained");
   }
   Place& place = places_[size_t(position)];
-  DTNN_RETURN_IF_ERROR(
-      sum_->Add(position, asked_[size_t(position)].factor, std::exchange(place.chunks, {})));
-  Empty(place);
+  place.adding = true;
+  const auto work = std::make_shared<std::packaged_task<absl::Status()>>(
+      [position, sum = sum_, factor = asked_[size_t(position)].factor,
+       chunks = std::exchange(place.chunks, {}), stop = stop_.get_token()]() mutable {
+        if (stop.stop_requested()) return absl::CancelledError("nobody needs the sum");
+        return sum->Add(position, factor, std::move(chunks));
+      });
+  adding_.push_back({.position = position, .added = work->get_future()});
+  Do([work] { (*work)(); });
   return absl::OkStatus();
+}
+
+// In the order in which their updates became complete.
+void Attempt::TakeAdded() {
+  while (!adding_.empty() &&
+         adding_.front().added.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+    const int position = adding_.front().position;
+    const absl::Status added = adding_.front().added.get();
+    adding_.pop_front();
+    Place& place = places_[size_t(position)];
+    Asked& asked = asked_[size_t(position)];
+    place.adding = false;
+    Empty(place);
+    if (asked.state == State::kLeftOut) continue;
+    if (added.ok()) {
+      asked.state = State::kAccepted;
+    } else {
+      asked.at_fault = true;
+      LeaveOut(position, std::string(added.message()));
+    }
+  }
+}
+
+void Attempt::Do(std::function<void()> work) const {
+  if (options_.run) {
+    options_.run(std::move(work));
+  } else {
+    work();
+  }
 }
 
 }  // namespace dtnn::federation

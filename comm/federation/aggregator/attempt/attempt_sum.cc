@@ -7,6 +7,11 @@
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
+namespace {
+
+absl::Status Stopped() { return absl::CancelledError("the sum was stopped"); }
+
+}  // namespace
 
 AttemptSum::AttemptSum(const SumOptions& options, const Protector& protector, size_t values,
                        std::unique_ptr<codec::UpdateServer> codec)
@@ -53,7 +58,8 @@ absl::Status AttemptSum::AddProtected(int position, std::vector<Bytes>& chunks) 
   return added;
 }
 
-absl::StatusOr<std::vector<float>> AttemptSum::Mean(const std::map<int, double>& factors) {
+absl::StatusOr<std::vector<float>> AttemptSum::Mean(const std::map<int, double>& factors,
+                                                    const std::stop_token& stop) {
   double divisor = 0;
   std::vector<WeightedUpdate> updates;
   for (const auto& [position, factor] : factors) {
@@ -62,26 +68,28 @@ absl::StatusOr<std::vector<float>> AttemptSum::Mean(const std::map<int, double>&
   }
   if (options_.robust.on()) return RobustMean(options_.robust, updates, options_.parameters);
   if (protector_.protection() == Protection::kNone) return plain_->Mean(divisor);
-  DTNN_ASSIGN_OR_RETURN(std::vector<float> mean, ReadSums());
+  DTNN_ASSIGN_OR_RETURN(std::vector<float> mean, ReadSums(stop));
   for (float& x : mean) x = float(x / divisor);
   if (AreNumbersOfNetworks(mean, 1)) return mean;
   return absl::DataLossError("the mean is not that of a network");
 }
 
-absl::StatusOr<std::vector<float>> AttemptSum::ReadSums() {
+absl::StatusOr<std::vector<float>> AttemptSum::ReadSums(const std::stop_token& stop) {
   DTNN_RETURN_IF_ERROR(broken_);
   std::vector<float> sum(shape_.values);
   DTNN_RETURN_IF_ERROR(ForEachChunk(shape_, [&](size_t chunk) {
+    if (stop.stop_requested()) return Stopped();
     return sums_[chunk].Read(
         std::span(sum).subspan(chunk * shape_.chunk_values, shape_.size(chunk)));
   }));
   return sum;
 }
 
-absl::StatusOr<std::vector<Bytes>> AttemptSum::Encrypted() {
+absl::StatusOr<std::vector<Bytes>> AttemptSum::Encrypted(const std::stop_token& stop) {
   DTNN_RETURN_IF_ERROR(broken_);
   std::vector<Bytes> encrypted(shape_.chunks());
   DTNN_RETURN_IF_ERROR(ForEachChunk(shape_, [&](size_t chunk) -> absl::Status {
+    if (stop.stop_requested()) return Stopped();
     DTNN_ASSIGN_OR_RETURN(encrypted[chunk], sums_[chunk].Result());
     return absl::OkStatus();
   }));

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -51,10 +52,11 @@ class AttemptSum {
   // Once all are added, and where clients have to help, have answered: the sum of the updates,
   // divided by the sum of these factors of the clients whose updates it has. A robust mean: of
   // those clients alone, of all that were added. DataLoss where it cannot be read, or is not that
-  // of a network.
-  absl::StatusOr<std::vector<float>> Mean(const std::map<int, double>& factors);
+  // of a network. Cancelled, soon, where it is to stop.
+  absl::StatusOr<std::vector<float>> Mean(const std::map<int, double>& factors,
+                                          const std::stop_token& stop = {});
   // By chunk: messages for clients, who alone can read it.
-  absl::StatusOr<std::vector<Bytes>> Encrypted();
+  absl::StatusOr<std::vector<Bytes>> Encrypted(const std::stop_token& stop = {});
   // What clients are asked about a chunk, and an answer.
   absl::StatusOr<Bytes> Question(size_t chunk);
   absl::Status AddAnswer(size_t chunk, int position, std::span<const uint8_t> answer);
@@ -62,7 +64,7 @@ class AttemptSum {
  private:
   absl::Status AddPlain(int position, double factor, std::vector<Bytes>& chunks);
   absl::Status AddProtected(int position, std::vector<Bytes>& chunks);
-  absl::StatusOr<std::vector<float>> ReadSums();
+  absl::StatusOr<std::vector<float>> ReadSums(const std::stop_token& stop);
 
   const SumOptions options_;
   const Protector& protector_;

@@ -1,6 +1,10 @@
 // More clients than there are places: for connections, and for updates on their way.
 
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "comm/federation/client/call.h"
@@ -114,7 +118,7 @@ TEST_F(CrowdTest, ConnectionsAreServedWhileASumIsMade) {
   options_.rounds = 1;
   options_.timeout = std::chrono::seconds(20);
   options_.protection.protection = Protection::kMasked;
-  options_.sum_begins = [this] {
+  options_.sum_begins = [this](const std::stop_token&) {
     Note("a sum begins");
     AwaitSaid("the newcomer has heard");
   };
@@ -129,6 +133,29 @@ TEST_F(CrowdTest, ConnectionsAreServedWhileASumIsMade) {
   });
   ASSERT_EQ(Run(), absl::OkStatus()) << said();
   EXPECT_EQ(records_.back().attempts, 1u);
+}
+
+// The state is that after the round before.
+TEST_F(CrowdTest, AnInterruptDoesNotWaitForASum) {
+  options_.rounds = 3;
+  options_.protection.protection = Protection::kMasked;
+  std::atomic<int> sums = 0;
+  options_.sum_begins = [&](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    if (++sums == 2) std::condition_variable_any().wait(lock, stop, [] { return false; });
+  };
+  options_.interrupted = [&] { return sums == 2; };
+  for (const int client : {0, 1, 2}) Start(client);
+  EXPECT_TRUE(absl::IsCancelled(Run())) << said();
+  EXPECT_EQ(state_.rounds_done, 1);
+  EXPECT_EQ(records_.size(), 1u);
+  EXPECT_LT(Distance(state_.parameters, Wanted({0, 1, 2}, 1)), 2e-5);
+  options_.interrupted = nullptr;
+  options_.place.listener = Must(Listen(place_.address)).Release();
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  EXPECT_EQ(state_.rounds_done, 3);
 }
 
 // Two have begun, so it waits for its turn.
