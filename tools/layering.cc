@@ -68,6 +68,7 @@ constexpr Folder kRooms[] = {
     {"comm/secrets/sums", 3},
     {"comm/transport", 4},
     {"comm/transport/meeting", 5},
+    {"comm/transport/shared", 5},
     {"comm/transport/tcp", 6},
     {"comm/transport/relay", 6},
     {"comm/transport/tls", 7},

@@ -14,6 +14,21 @@
 
 namespace dtnn {
 
+// Beside a stream that moves bytes without the system's help, so that poll does not see them.
+class Unpolled {
+ public:
+  virtual ~Unpolled() = default;
+
+  // Whether there is something to read, or room again after a Write that fell short. Costs a few
+  // loads.
+  virtual bool ready() const = 0;
+  // Before poll: lets the descriptor become readable once this is ready. Answers whether it is so
+  // already.
+  virtual bool Watch() = 0;
+  // Before this thread looks again and again instead: spares the other side the trouble.
+  virtual void Unwatch() = 0;
+};
+
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -39,6 +54,8 @@ class Stream {
   virtual bool wants_to_write() const { return false; }
   // A Write that fell short moves nothing before something was read.
   virtual bool writes_after_reading() const { return false; }
+  // Null: poll sees all bytes.
+  virtual Unpolled* unpolled() { return nullptr; }
 
   // The same at both ends, and of no other connection: what one end signs together with it proves
   // nothing over another one, even where a third process carries all bytes between the two. Once
