@@ -173,6 +173,10 @@ absl::StatusOr<JobDescription> DescribeJob(const LaunchOptions& options) {
   const auto set = [&variables](std::string_view name, std::string_view value) {
     variables.emplace_back(name, value);
   };
+  // All ranks of all hosts, as those of this one inherit it.
+  if (const char* const shares = std::getenv(kSharedMemoryVariable)) {
+    set(kSharedMemoryVariable, shares);
+  }
   set(kTransportVariable, Name(options.transport));
   set(kAddressVariable, endpoint.host);
   set(kPortVariable, std::to_string(endpoint.port));

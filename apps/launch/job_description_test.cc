@@ -66,6 +66,17 @@ TEST(JobDescriptionTest, RanksAreDividedAmongHostsInBlocks) {
   EXPECT_FALSE(variables.contains("DTNN_JOB_LISTENER"));
 }
 
+TEST(JobDescriptionTest, RanksOfAllHostsShareMemoryOrNone) {
+  setenv("DTNN_SHARED_MEMORY", "no", 1);
+  const auto job =
+      DescribeJob({.ranks = 2, .hosts = "localhost,two", .rendezvous = "here:1", .plain = true});
+  unsetenv("DTNN_SHARED_MEMORY");
+  ASSERT_EQ(job.status(), absl::OkStatus());
+  for (const RankChildOptions& rank : job->ranks) {
+    EXPECT_EQ(VariablesOf(rank)["DTNN_SHARED_MEMORY"], "no");
+  }
+}
+
 TEST(JobDescriptionTest, EachHostHasACertificateOfItsOwn) {
   const auto job = DescribeJob({.ranks = 2, .hosts = "me@one,two", .certificates = "/certs"});
   ASSERT_TRUE(job.ok()) << job.status();

@@ -100,6 +100,18 @@ std::string Certificates() {
   return folder;
 }
 
+// This process has it for a while, and so those that it starts then.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~ScopedVariable() { unsetenv(name_); }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+
+ private:
+  const char* name_;
+};
+
 TEST(LaunchBenchmarkTest, WithTlsTheSameIsLearnt) {
   const std::string folder = NewFolder("tls");
   const Arguments run =
@@ -107,10 +119,14 @@ TEST(LaunchBenchmarkTest, WithTlsTheSameIsLearnt) {
   const Arguments plain = With(run, {"--history-file=" + folder + "/plain.csv"});
   const Arguments tls = With(run, {"--history-file=" + folder + "/tls.csv"});
   EXPECT_EQ(RunJob(3, plain).exit_code, 0);
-  const Outcome outcome =
-      Process(kLaunch, Ranks(3, tls, {"--certificates=" + Certificates()})).Wait();
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-  EXPECT_EQ(Numbers(Contents(folder + "/tls.csv")), Numbers(Contents(folder + "/plain.csv")));
+  for (const char* shares : {"yes", "no"}) {  // then TLS carries no more than the agreement on it
+    const ScopedVariable memory("DTNN_SHARED_MEMORY", shares);
+    const Outcome outcome =
+        Process(kLaunch, Ranks(3, tls, {"--certificates=" + Certificates()})).Wait();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_EQ(Numbers(Contents(folder + "/tls.csv")), Numbers(Contents(folder + "/plain.csv")));
+    std::filesystem::remove(folder + "/tls.csv");
+  }
 }
 
 void ExpectACheckpointAfterTheLossOfARank(int number, const Arguments& options,
@@ -199,6 +215,7 @@ TEST(LaunchBenchmarkTest, AFrozenRankLeavesACheckpoint) {
 }
 
 TEST(LaunchBenchmarkTest, AKilledRankLeavesACheckpointWithTls) {
+  const ScopedVariable memory("DTNN_SHARED_MEMORY", "no");
   ExpectACheckpointAfterTheLossOfARank(SIGKILL, {"--certificates=" + Certificates()});
 }
 

@@ -51,6 +51,7 @@ class LaunchTransportsTest : public ::testing::TestWithParam<std::tuple<std::str
     if (ssl) {
       folder = WriteOneCertificate();
       Set("PYMPI_SSL", "yes");
+      Set("DTNN_SHARED_MEMORY", "no");  // ranks of tcp exchange by TLS
       Set("PYMPI_SSL_KEY", folder + "/key.pem");
       Set("PYMPI_SSL_CERT", folder + "/cert.pem");
     }

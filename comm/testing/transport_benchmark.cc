@@ -2,10 +2,11 @@
 //
 //   mpirun -np 2 --mca pml ob1 --mca btl self,tcp transport_benchmark grpc [ROUNDS [LARGEST]]
 //
-// or tcp, or mqtt. Per size from 1 KiB to LARGEST bytes (16 MiB): the time of a call,
-// which is that of the slowest rank in the best of ROUNDS rounds (10) of some calls each, and the
-// median; rounds of both take turns. Rank 0 prints a table. Ranks meet at PYMPI_ADDR and PYMPI_PORT
-// (127.0.0.1 and a free port), which for mqtt are the broker's.
+// or tcp, or mqtt; tcp is through shared memory unless DTNN_SHARED_MEMORY=no. Per size from 1 KiB
+// to LARGEST bytes (16 MiB): the time of a call, which is that of the slowest rank in the best of
+// ROUNDS rounds (10) of some calls each, and the median; rounds of both take turns. Rank 0 prints a
+// table. Ranks meet at PYMPI_ADDR and PYMPI_PORT (127.0.0.1 and a free port), which for mqtt are
+// the broker's.
 
 #include <algorithm>
 #include <array>

@@ -147,7 +147,8 @@ absl::StatusOr<Mesh> Membership::MeetOthers(const ElasticNotice& place) {
                .size = place.size,
                .address = EndpointFor(told, options_.coordinator),
                .listener = place.rank == 0 ? listener_.Release() : -1,
-               .stream = options_.stream},
+               .stream = options_.stream,
+               .share_memory = options_.share_memory},
               own, patience);
 }
 

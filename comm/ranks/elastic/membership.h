@@ -43,7 +43,8 @@ struct RankFacts {
 
 struct MembershipOptions {
   Endpoint coordinator;
-  StreamMaker stream = {};  // nothing: PlainStream
+  StreamMaker stream = {};    // nothing: PlainStream
+  bool share_memory = false;  // RendezvousOptions, of a generation
 };
 
 class Membership {

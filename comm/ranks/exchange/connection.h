@@ -68,6 +68,8 @@ class Connection {
   }
   // There may be bytes to read although poll does not say so.
   bool may_hold_bytes() const { return may_hold_bytes_; }
+  // Null: poll sees all bytes.
+  Unpolled* unpolled() const { return stream_->unpolled(); }
   // All that was sent is on its way.
   bool flushed() const { return out_.size() == out_at_ && payload_.empty() && queue_.empty(); }
 

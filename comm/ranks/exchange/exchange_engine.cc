@@ -1,13 +1,16 @@
 #include "comm/ranks/exchange/exchange_engine.h"
 
+#include <immintrin.h>
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <span>
 
 #include "comm/call_key.h"
 #include "comm/ranks/exchange/schedule.h"
+#include "comm/transport/stream.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
 #include "tensor/tensor.h"
@@ -17,6 +20,9 @@ namespace {
 
 // Callers move the bytes of shorter calls themselves: these gain from it.
 constexpr int64_t kShortBytes = 8 << 20;
+// So long a caller looks for bytes that poll does not see, before it sleeps: about what it takes to
+// wake it.
+constexpr std::chrono::microseconds kSpin(20);
 
 // Whether the caller takes over for it.
 bool IsShort(const Collective& call) {
@@ -173,6 +179,30 @@ int ExchangeEngine::PollTime(Clock::time_point end) const {
   return int(std::clamp<int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
 }
 
+bool ExchangeEngine::ReadyUnpolled(Clock::time_point end, bool of_caller) {
+  std::vector<Unpolled*> watched;
+  for (const std::unique_ptr<Connection>& connection : connections_) {
+    Unpolled* const unpolled = connection == nullptr ? nullptr : connection->unpolled();
+    if (unpolled == nullptr) continue;
+    if (unpolled->ready()) return true;
+    watched.push_back(unpolled);
+  }
+  if (watched.empty()) return false;
+  if (of_caller) {
+    for (Unpolled* const unpolled : watched) unpolled->Unwatch();
+    const Clock::time_point spun = std::min(end, Clock::now() + kSpin);
+    do {
+      for (Unpolled* const unpolled : watched) {
+        if (unpolled->ready()) return true;
+      }
+      _mm_pause();
+    } while (Clock::now() < spun);
+  }
+  bool ready = false;
+  for (Unpolled* const unpolled : watched) ready |= unpolled->Watch();
+  return ready;
+}
+
 bool ExchangeEngine::Turn(Clock::time_point end, bool of_caller) {
   std::vector<pollfd> descriptors = {{owner_.descriptor(), POLLIN, 0}};
   std::vector<int> peers = {-1};
@@ -183,6 +213,7 @@ bool ExchangeEngine::Turn(Clock::time_point end, bool of_caller) {
   }
   const size_t callers = descriptors.size();
   if (door_ != nullptr) door_->AddTo(descriptors);
+  if (!moved_) moved_ = ReadyUnpolled(end, of_caller);
   const int time = PollTime(end);
   const bool sleeps = !of_caller && time != 0;
   if (sleeps) {
@@ -203,6 +234,8 @@ bool ExchangeEngine::Turn(Clock::time_point end, bool of_caller) {
   }
   for (size_t i = 1; i < peers.size(); ++i) {
     Connection& connection = *connections_[size_t(peers[i])];
+    Unpolled* const unpolled = connection.unpolled();
+    if (unpolled != nullptr && unpolled->ready()) descriptors[i].revents |= POLLIN;
     if (descriptors[i].revents == 0 && !connection.may_hold_bytes()) continue;
     const absl::StatusOr<bool> more = connection.Read();
     if (!more.ok()) {

@@ -73,6 +73,8 @@ class ExchangeEngine : public GroupEngine {
   // done, since a caller has taken over from the thread.
   bool Turn(Clock::time_point end, bool of_caller);
   int PollTime(Clock::time_point end) const;  // milliseconds, as poll takes them
+  // Before poll, for what it does not see: whether there is something to move already.
+  bool ReadyUnpolled(Clock::time_point end, bool of_caller);
   void LosePeer(int peer, const absl::Status& why);
   void Connect(const CallPointer& call);
   // Hands back what is over.

@@ -13,9 +13,11 @@ absl::StatusOr<std::unique_ptr<ElasticRank>> ElasticRank::Create(
   DTNN_ASSIGN_OR_RETURN(const ElasticRange range, OfFlag(ElasticRange::Parse(job.elastic),
                                                          kElasticVariable, "=", job.elastic));
   DTNN_ASSIGN_OR_RETURN(StreamMaker streams, StreamsOf(job));
-  return std::unique_ptr<ElasticRank>(
-      new ElasticRank(range, {.coordinator = job.rendezvous.address, .stream = std::move(streams)},
-                      job.secret, options));
+  return std::unique_ptr<ElasticRank>(new ElasticRank(range,
+                                                      {.coordinator = job.rendezvous.address,
+                                                       .stream = std::move(streams),
+                                                       .share_memory = job.rendezvous.share_memory},
+                                                      job.secret, options));
 }
 
 absl::StatusOr<bool> ElasticRank::Join(const RankFacts& facts) {

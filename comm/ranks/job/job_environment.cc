@@ -202,6 +202,8 @@ absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariab
                         .broker_user = user,
                         .broker_password = password};
   DTNN_RETURN_IF_ERROR(Protect(text, place, job));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<bool> shared, FindSwitch(kSharedMemoryVariable, text));
+  job.rendezvous.share_memory = shared.value_or(true);
   if (rank == 0) job.rendezvous.listener = listener;
   return job;
 }

@@ -15,6 +15,8 @@
 //                            A broker of that authority may ask for no other
 //   DTNN_BROKER_USER, _PASSWORD   what an MQTT broker knows this user by
 //   DTNN_JOB_PLAIN           yes: no TLS between hosts, where others may read and change the bytes
+//   DTNN_SHARED_MEMORY       no: ranks of one host exchange by TCP too. yes, or not set: through
+//                            memory that they share, where the system lets them
 //   DTNN_JOB_ELASTIC         MIN:MAX (comm/launch_place.h). PYMPI_ADDR and _PORT are the
 //                            coordinator's then, and rank and size are not needed
 //   DTNN_JOB_LISTENER        of rank 0: the file descriptor of a socket that listens there already
@@ -45,6 +47,7 @@ inline constexpr char kCertificateVariable[] = "PYMPI_SSL_CERT";
 inline constexpr char kKeyVariable[] = "PYMPI_SSL_KEY";
 inline constexpr char kAuthorityVariable[] = "PYMPI_SSL_CA";
 inline constexpr char kPlainVariable[] = "DTNN_JOB_PLAIN";
+inline constexpr char kSharedMemoryVariable[] = "DTNN_SHARED_MEMORY";
 inline constexpr char kListenerVariable[] = "DTNN_JOB_LISTENER";
 
 // All that say which job a process belongs to: a starter of another job's ranks removes them.

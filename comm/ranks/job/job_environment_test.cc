@@ -44,6 +44,21 @@ TEST(JobEnvironmentTest, RanksMeetOnThisHostUnlessTold) {
   EXPECT_EQ(job->rendezvous.listener, -1);
 }
 
+TEST(JobEnvironmentTest, RanksOfOneHostShareMemoryUnlessToldNotTo) {
+  const auto shares = [](const Environment& more) {
+    Environment environment = {{"DTNN_JOB_SECRET", kSecret}};
+    environment.insert(more.begin(), more.end());
+    const absl::StatusOr<JobEnvironment> job = Find(environment);
+    EXPECT_EQ(job.status(), absl::OkStatus());
+    return job.ok() && job->rendezvous.share_memory;
+  };
+  EXPECT_TRUE(shares({}));
+  EXPECT_TRUE(shares({{"DTNN_SHARED_MEMORY", "yes"}}));
+  EXPECT_FALSE(shares({{"DTNN_SHARED_MEMORY", "no"}}));
+  EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET", kSecret}, {"DTNN_SHARED_MEMORY", "2"}}),
+              HasSubstr("environment: DTNN_SHARED_MEMORY=\"2\": must be yes or no"));
+}
+
 TEST(JobEnvironmentTest, TheAddressOfThePlaceOutranksTheEnvironment) {
   const auto find = [](const char* address) {
     return FindJob({.transport = Transport::kTcp, .address = address, .elastic = "1:2"},

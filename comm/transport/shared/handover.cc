@@ -120,9 +120,11 @@ absl::StatusOr<SharedEnd> Inbox::Take(size_t ring_bytes) {
   if (n != ssize_t(sizeof(token)) || std::memcmp(&token, &invitation_.token, sizeof(token)) != 0) {
     return InvalidArgument("cannot receive shared memory: another process has sent a message");
   }
-  // The system cuts off the descriptors that this process cannot have.
   if (bell.descriptor() < 0 && (message.msg_flags & MSG_CTRUNC) != 0) {
-    return SystemError("cannot receive shared memory", EMFILE);
+    return ResourceExhausted(
+        "cannot receive shared memory: the system cuts its descriptors off; there are too many "
+        "open "
+        "files (ulimit -n), or a security policy forbids them");
   }
   if (bell.descriptor() < 0) return InvalidArgument("shared memory without what belongs to it");
   DTNN_ASSIGN_OR_RETURN(SharedMemory memory, SharedMemory::Open(file, ring_bytes));

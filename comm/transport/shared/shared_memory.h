@@ -22,7 +22,7 @@ namespace dtnn {
 // (bench/notes/transports.md).
 inline constexpr size_t kRingBytes = 2 << 20;
 // What a process has in rings with all others, as long as they are not smaller than the least.
-inline constexpr size_t kMostSharedBytes = 16 << 20, kLeastRingBytes = 64 << 10;
+inline constexpr size_t kMostSharedBytes = 64 << 20, kLeastRingBytes = 64 << 10;
 
 // The size of a ring for each of so many others: the memory of n processes is n (n - 1) rings.
 size_t RingBytesFor(size_t others);

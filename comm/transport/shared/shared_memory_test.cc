@@ -62,11 +62,11 @@ TEST(SharedMemoryTest, AllItsPagesAreThere) {
 TEST(SharedMemoryTest, ManyOthersGetSmallerRings) {
   EXPECT_EQ(RingBytesFor(0), kRingBytes);
   EXPECT_EQ(RingBytesFor(1), kRingBytes);
-  EXPECT_EQ(RingBytesFor(4), kRingBytes);
-  EXPECT_EQ(RingBytesFor(5), kRingBytes / 2);
-  EXPECT_EQ(RingBytesFor(63), kRingBytes / 16);
+  EXPECT_EQ(RingBytesFor(16), kRingBytes);
+  EXPECT_EQ(RingBytesFor(17), kRingBytes / 2);
+  EXPECT_EQ(RingBytesFor(63), kRingBytes / 4);
   EXPECT_EQ(RingBytesFor(10000), kLeastRingBytes);
-  for (size_t others = 1; others < 300; ++others) {
+  for (size_t others = 1; others < 600; ++others) {
     const size_t bytes = RingBytesFor(others);
     EXPECT_EQ(bytes & (bytes - 1), 0);
     EXPECT_TRUE(bytes == kLeastRingBytes || 2 * bytes * others <= kMostSharedBytes) << others;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <set>
 #include <span>
@@ -19,6 +20,8 @@
 #include "comm/transport/meeting/stream_door.h"
 #include "comm/transport/tcp/dial.h"
 #include "comm/transport/tcp/own_listener.h"
+#include "comm/transport/tcp/share_streams.h"
+#include "comm/transport/tcp/stream_wait.h"
 #include "comm/transport/tcp/tcp_listener.h"
 #include "comm/wait.h"
 #include "tensor/errors.h"
@@ -33,7 +36,8 @@ struct RankCard {
   char host[46] = {};  // an address in numbers; empty: rank 0's (own_listener.h)
   uint16_t port = 0;
   uint64_t network_space = 0;  // comm/network_space.h
-  int32_t rank = 0, reserved = 0;
+  int32_t rank = 0;
+  int32_t shares = 0;  // 1: memory, with other ranks of its host that say so too
 };
 static_assert(sizeof(RankCard) == kCardBytes && std::has_unique_object_representations_v<RankCard>);
 
@@ -50,7 +54,12 @@ class Meeting {
  public:
   Meeting(const RendezvousOptions& options, const JobSecret& secret,
           const CommunicatorOptions& patience)
-      : options_(options), secret_(secret), wait_(patience), cards_(size_t(options.size)) {
+      : options_(options),
+        secret_(secret),
+        warn_(patience.warn),
+        wait_(patience, StrCat("rank ", options.rank),
+              [this] { return door_ == nullptr ? "" : door_->refused(); }),
+        cards_(size_t(options.size)) {
     mesh_.links.resize(size_t(options.size));
   }
 
@@ -59,13 +68,14 @@ class Meeting {
     if (options_.rank == 0 && options_.listener >= 0) {
       DTNN_ASSIGN_OR_RETURN(listener_, AdoptListener(options_.listener));
     }
-    cards_[0].network_space = NetworkSpace();
+    cards_[0] = CardWithoutPlace();
     if (options_.size > 1) {
       DTNN_RETURN_IF_ERROR(options_.rank == 0 ? Gather() : Join());
     }
     std::vector<uint64_t> spaces;
     for (const RankCard& card : cards_) spaces.push_back(card.network_space);
     FindPlace(options_.rank, spaces, mesh_);
+    DTNN_RETURN_IF_ERROR(Share());
     return std::move(mesh_);
   }
 
@@ -77,59 +87,23 @@ class Meeting {
   absl::Status Call(int rank, const Endpoint& endpoint);
   // For that rank.
   absl::StatusOr<std::string> OwnCard(int to, const Socket& socket);
-  // All of it.
-  absl::Status Write(Stream& stream, std::string_view bytes, const std::string& what);
-  absl::Status Read(Stream& stream, std::span<std::byte> bytes, const std::string& what);
-  // Until something happens to the descriptors, or `until`.
-  absl::Status Poll(std::span<pollfd> descriptors, Clock::time_point until,
-                    const std::string& what);
+  RankCard CardWithoutPlace() const {
+    return {.network_space = NetworkSpace(),
+            .rank = options_.rank,
+            .shares = options_.share_memory ? 1 : 0};
+  }
+  // Memory, with the other ranks of this host.
+  absl::Status Share();
 
   const RendezvousOptions& options_;
   const JobSecret& secret_;
-  Wait wait_;
+  const std::function<void(std::string_view)> warn_;
+  StreamWait wait_;
   Socket listener_;
   std::vector<RankCard> cards_;  // by rank
   std::unique_ptr<StreamDoor> door_;
   Mesh mesh_;
 };
-
-absl::Status Meeting::Poll(std::span<pollfd> descriptors, Clock::time_point until,
-                           const std::string& what) {
-  const auto text = [&]() -> Wait::Text {
-    const std::string refused = door_ == nullptr ? "" : door_->refused();
-    return {.who = StrCat("rank ", options_.rank),
-            .what = what,
-            .trouble = refused.empty() ? "" : StrCat("refused: ", refused),
-            .advice =
-                "is it running, with the same address and port, and does no firewall stop "
-                "it?"};
-  };
-  const auto ready = [&](Clock::time_point end) { return PollUntil(descriptors, end); };
-  return wait_.Until(until, text, ready).status();
-}
-
-absl::Status Meeting::Write(Stream& stream, std::string_view bytes, const std::string& what) {
-  while (!bytes.empty()) {
-    const std::span<const std::byte> range = std::as_bytes(std::span(bytes));
-    DTNN_ASSIGN_OR_RETURN(const size_t n, stream.Write({&range, 1}));
-    bytes.remove_prefix(n);
-    if (n > 0) continue;
-    pollfd descriptor = {stream.descriptor(), POLLIN | POLLOUT, 0};
-    DTNN_RETURN_IF_ERROR(Poll({&descriptor, 1}, Clock::time_point::max(), what));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Meeting::Read(Stream& stream, std::span<std::byte> bytes, const std::string& what) {
-  while (!bytes.empty()) {
-    DTNN_ASSIGN_OR_RETURN(const size_t n, stream.Read(bytes));
-    bytes = bytes.subspan(n);
-    if (n > 0) continue;
-    pollfd descriptor = {stream.descriptor(), POLLIN, 0};
-    DTNN_RETURN_IF_ERROR(Poll({&descriptor, 1}, Clock::time_point::max(), what));
-  }
-  return absl::OkStatus();
-}
 
 absl::Status Meeting::AcceptAll() {
   // Shared with the door, which outlives this.
@@ -153,7 +127,7 @@ absl::Status Meeting::AcceptAll() {
     door_->AddTo(descriptors);
     const std::vector<int> missing(awaited->begin(), awaited->end());
     DTNN_RETURN_IF_ERROR(
-        Poll(descriptors, door_->next(), StrCat(RankList(missing), " to connect")));
+        wait_.Poll(descriptors, door_->next(), StrCat(RankList(missing), " to connect")));
     DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived, door_->Advance(descriptors, Clock::now()));
     for (Caller& caller : arrived) {
       const RankCard card = ReadCard(caller.card);
@@ -166,7 +140,7 @@ absl::Status Meeting::AcceptAll() {
 }
 
 absl::StatusOr<std::string> Meeting::OwnCard(int to, const Socket& socket) {
-  RankCard card = {.network_space = NetworkSpace(), .rank = options_.rank};
+  RankCard card = CardWithoutPlace();
   if (to == 0) {
     DTNN_ASSIGN_OR_RETURN(OwnListener mine, ListenBeside(socket, options_.address));
     listener_ = std::move(mine.socket);
@@ -184,7 +158,7 @@ absl::Status Meeting::Call(int rank, const Endpoint& endpoint) {
                               .who = StrCat("rank ", options_.rank),
                               .door = StrCat("rank ", rank),
                               .card = [&](const Socket& socket) { return OwnCard(rank, socket); }},
-                             secret_, wait_));
+                             secret_, wait_.wait()));
   return absl::OkStatus();
 }
 
@@ -197,8 +171,9 @@ absl::Status Meeting::Gather() {
                                cards_.size() * sizeof(RankCard));
   for (int rank = 1; rank < options_.size; ++rank) {
     const Link& link = mesh_.links[size_t(rank)];
-    DTNN_RETURN_IF_ERROR(WithContext(Write(*link.stream, cards, StrCat("rank ", rank, " to read")),
-                                     "rank ", rank, " at ", link.address));
+    DTNN_RETURN_IF_ERROR(
+        WithContext(wait_.Write(*link.stream, cards, StrCat("rank ", rank, " to read")), "rank ",
+                    rank, " at ", link.address));
   }
   mesh_.door = std::move(door_);
   return absl::OkStatus();
@@ -207,8 +182,8 @@ absl::Status Meeting::Gather() {
 absl::Status Meeting::Join() {
   DTNN_RETURN_IF_ERROR(Call(0, options_.address));
   const absl::Status read =
-      Read(*mesh_.links[0].stream, std::as_writable_bytes(std::span(cards_)),
-           StrCat("rank 0 at ", mesh_.links[0].address, " to name all ranks"));
+      wait_.Read(*mesh_.links[0].stream, std::as_writable_bytes(std::span(cards_)),
+                 StrCat("rank 0 at ", mesh_.links[0].address, " to name all ranks"));
   if (absl::IsOutOfRange(read)) {
     return Unavailable("rank 0 at ", mesh_.links[0].address, " is gone: ", read.message());
   }
@@ -222,6 +197,28 @@ absl::Status Meeting::Join() {
   const std::vector<RankCard> known = cards_;
   DTNN_RETURN_IF_ERROR(AcceptAll());
   cards_ = known;  // as rank 0 tells all
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::Share() {
+  const RankCard& mine = cards_[size_t(options_.rank)];
+  std::vector<int> others;
+  for (int rank = 0; rank < options_.size; ++rank) {
+    const RankCard& card = cards_[size_t(rank)];
+    const bool here = rank != options_.rank && card.network_space == mine.network_space;
+    if (here && mine.shares == 1 && card.shares == 1) others.push_back(rank);
+  }
+  DTNN_ASSIGN_OR_RETURN(const SharingTrouble trouble, ShareStreams(others, mesh_, wait_));
+  // The lower rank of the two says it: of all of a host one line, by the first of them, since ranks
+  // that do not share with the first do not say more.
+  const auto higher = std::ranges::find_if(trouble.ranks, [&](int r) { return r > options_.rank; });
+  const bool said = !others.empty() && others[0] < options_.rank &&
+                    std::ranges::count(trouble.ranks, others[0]) > 0;
+  if (higher == trouble.ranks.end() || said || !warn_) return absl::OkStatus();
+  const size_t more = trouble.ranks.size() - 1;
+  warn_(StrCat("rank ", options_.rank, " exchanges with rank ", *higher,
+               more == 0 ? "" : StrCat(" and ", more, " more"),
+               " of its host by TCP, not through shared memory, which is faster: ", trouble.why));
   return absl::OkStatus();
 }
 

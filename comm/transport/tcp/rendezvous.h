@@ -22,6 +22,9 @@ struct RendezvousOptions {
   Endpoint address;         // of rank 0
   int listener = -1;        // of rank 0: a socket that listens there already, which it takes over
   StreamMaker stream = {};  // nothing: PlainStream
+  // With other ranks of its host that ask for it too. Where the system does not let two of them,
+  // they keep the stream that they have, and the lower one warns.
+  bool share_memory = false;
 };
 
 // Waits for all ranks as the options say. Rank 0's door stays open: a process that comes when all

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -25,13 +26,16 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tools/testing/forbid_call.h"
 
 namespace dtnn {
 namespace {
 
 using std::chrono::milliseconds;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr std::chrono::seconds kTimeout(60);
 
@@ -341,6 +345,71 @@ TEST(RendezvousTest, WithoutRankZeroTheAddressIsSaid) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 at " + nobody.ToString()));
   EXPECT_THAT(std::string(status.message()), HasSubstr("Connection refused"));
+}
+
+bool Shares(Job& job, int rank, int other) {
+  return job.mesh(rank)->links[size_t(other)].stream->unpolled() != nullptr;
+}
+
+TEST(RendezvousTest, RanksThatAskForItShareMemory) {
+  Job job(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    job.Start({.rank = rank, .size = 4, .address = job.address(), .share_memory = rank != 1});
+  }
+  job.Wait();
+  ExpectConnected(job, 4);
+  for (int rank = 0; rank < 4; ++rank) {
+    for (int other = 0; other < 4; ++other) {
+      if (other == rank) continue;
+      EXPECT_EQ(Shares(job, rank, other), rank != 1 && other != 1) << rank << " and " << other;
+    }
+  }
+}
+
+// The lines of three ranks of a host, of which some cannot make shared memory.
+std::vector<std::string> LinesWithout(const std::set<int>& forbidden) {
+  constexpr int kRanks = 3;
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  Socket listener = Must(Listen({"127.0.0.1", 0}));
+  const Endpoint address = Must(listener.Local());
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    ranks.emplace_back([&, rank] {
+      ASSERT_TRUE(!forbidden.contains(rank) || testing::ForbidCall(SYS_memfd_create));
+      CommunicatorOptions options = Within(kTimeout);
+      options.warn = [&](std::string_view line) {
+        const std::lock_guard lock(mutex);
+        lines.emplace_back(line);
+      };
+      const absl::StatusOr<Mesh> mesh = Meet({.rank = rank,
+                                              .size = kRanks,
+                                              .address = address,
+                                              .listener = rank == 0 ? listener.Release() : -1,
+                                              .share_memory = true},
+                                             SecretOf('a'), options);
+      ASSERT_EQ(mesh.status(), absl::OkStatus());
+      for (int other = 0; other < kRanks; ++other) {  // the lower of two makes it
+        if (other == rank) continue;
+        const bool shares = mesh->links[size_t(other)].stream->unpolled() != nullptr;
+        EXPECT_EQ(shares, !forbidden.contains(std::min(rank, other))) << rank << ", " << other;
+      }
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  return lines;
+}
+
+TEST(RendezvousTest, WhereMemoryCannotBeSharedOneLineSaysSo) {
+  const std::string of_others =
+      " of its host by TCP, not through shared memory, which is faster: cannot make shared memory: "
+      "Operation not permitted";
+  EXPECT_THAT(LinesWithout({}), IsEmpty());
+  EXPECT_THAT(LinesWithout({0, 1, 2}),
+              ElementsAre("rank 0 exchanges with rank 1 and 1 more" + of_others));
+  EXPECT_THAT(LinesWithout({0}),
+              ElementsAre("rank 0 exchanges with rank 1 and 1 more" + of_others));
+  EXPECT_THAT(LinesWithout({1}), ElementsAre("rank 1 exchanges with rank 2" + of_others));
 }
 
 TEST(RendezvousTest, ASignalEndsTheWait) {

@@ -134,31 +134,20 @@ absl::StatusOr<Endpoint> ParseEndpoint(std::string_view text) {
   return Endpoint{.host = std::string(host), .port = number};
 }
 
-Socket::Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-Socket& Socket::operator=(Socket&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-Socket::~Socket() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
 void Socket::KeepBuffersShort() const {
   constexpr int kBytes = 128 << 10;  // Linux takes twice that, with what it needs itself
   for (const int buffer : {SO_RCVBUF, SO_SNDBUF}) {
-    setsockopt(descriptor_, SOL_SOCKET, buffer, &kBytes, sizeof(kBytes));
+    setsockopt(descriptor(), SOL_SOCKET, buffer, &kBytes, sizeof(kBytes));
   }
 }
 
 void Socket::KeepUnsentShort() const {
   constexpr int kBytes = 128 << 10;
-  setsockopt(descriptor_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kBytes, sizeof(kBytes));
+  setsockopt(descriptor(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kBytes, sizeof(kBytes));
 }
 
-absl::StatusOr<Endpoint> Socket::Local() const { return EndOf(descriptor_, getsockname); }
-absl::StatusOr<Endpoint> Socket::Peer() const { return EndOf(descriptor_, getpeername); }
+absl::StatusOr<Endpoint> Socket::Local() const { return EndOf(descriptor(), getsockname); }
+absl::StatusOr<Endpoint> Socket::Peer() const { return EndOf(descriptor(), getpeername); }
 
 bool IsLoopback(std::string_view host) {
   const std::string text(host);

@@ -12,11 +12,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/descriptors/descriptor.h"
 
 namespace dtnn {
 
@@ -38,17 +38,10 @@ inline constexpr int kKeepAliveIdleSeconds = 60;
 inline constexpr int kKeepAlivePauseSeconds = 10;
 inline constexpr int kKeepAliveProbes = 6;
 
-// Owner of a file descriptor, which it closes.
-class Socket {
+class Socket : public Descriptor {
  public:
-  explicit Socket(int descriptor = -1) : descriptor_(descriptor) {}
-  Socket(Socket&& other) noexcept;
-  Socket& operator=(Socket&& other) noexcept;
-  ~Socket();
+  using Descriptor::Descriptor;
 
-  int descriptor() const { return descriptor_; }
-  // Leaves it open, and to the caller.
-  int Release() { return std::exchange(descriptor_, -1); }
   // Its buffers of what is sent and received do not grow beyond a quarter of a megabyte each.
   void KeepBuffersShort() const;
   // Bytes that were written and are not on their way yet are an eighth of a megabyte, with at most
@@ -57,9 +50,6 @@ class Socket {
   // The connection's two ends, as addresses in numbers; for one that listens: the first.
   absl::StatusOr<Endpoint> Local() const;
   absl::StatusOr<Endpoint> Peer() const;
-
- private:
-  int descriptor_;
 };
 
 // Whether only processes of this host reach it: an address of 127.0.0.0/8, ::1, or "localhost".

@@ -1,5 +1,5 @@
-// The conformance suite on 1 to 4 ranks that are processes: without an argument, the program starts
-// them all, and fails where one of them does.
+// The conformance suite on 1 to 4 ranks that are processes, which the program starts; it fails
+// where one of them does. `--shared`: they share memory.
 
 #include <cstring>
 #include <memory>
@@ -85,4 +85,8 @@ TEST(TcpCommunicatorTest, CallsThatDifferInSizeAreFoundUnasked) {
 }  // namespace
 }  // namespace dtnn
 
-int main(int argc, char** argv) { return dtnn::testing::RunTestsOnRanks(argc, argv, 1, 4); }
+int main(int argc, char** argv) {
+  const bool shared = argc > 1 && std::strcmp(argv[1], "--shared") == 0;
+  return dtnn::testing::RunTestsOnRanks(
+      argc, argv, 1, 4, shared ? dtnn::testing::JoinBySharedMemory() : dtnn::testing::JoinByTcp());
+}

@@ -1,6 +1,9 @@
 #include "comm/transport/tcp/testing/tcp_process.h"
 
 #include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tensor/must.h"
 #include "tensor/tensor.h"
+#include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
@@ -25,7 +29,7 @@ using Process = absl::StatusOr<std::unique_ptr<ExchangeProcess>>;
 // Ranks that are threads.
 class Job {
  public:
-  explicit Job(int size) : size_(size) {
+  explicit Job(int size, bool share_memory = false) : size_(size), share_memory_(share_memory) {
     Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
     address_ = Must(listener.Local());
     std::vector<std::thread> threads;
@@ -42,28 +46,37 @@ class Job {
     CommunicatorOptions options;
     options.timeout = kTimeout;
     return StartTcpProcess(options,
-                           {.rank = rank, .size = size_, .address = address_, .listener = listener},
+                           {.rank = rank,
+                            .size = size_,
+                            .address = address_,
+                            .listener = listener,
+                            .share_memory = share_memory_},
                            Must(JobSecret::Of(std::string(40, secret))));
   }
 
-  // Whether they can still sum.
-  void ExpectToWork() {
+  void OnAll(const std::function<void(Communicator&)>& work) {
     std::vector<std::thread> threads;
     for (std::optional<Process>& process : processes_) {
-      threads.emplace_back([&, this] {
+      threads.emplace_back([&] {
         ASSERT_EQ((*process).status(), absl::OkStatus());
-        const std::unique_ptr<Communicator> c = Must((**process)->Connect());
-        const Tensor x = Must(Tensor::Zeros(DType::kFloat32, Shape{3}));
-        x.data<float>()[0] = 1;
-        EXPECT_EQ(c->AllReduce(x), absl::OkStatus());
-        EXPECT_EQ(x.data<float>()[0], float(size_));
+        work(*Must((**process)->Connect()));
       });
     }
     for (std::thread& thread : threads) thread.join();
   }
+  // Whether they can still sum.
+  void ExpectToWork() {
+    OnAll([this](Communicator& c) {
+      const Tensor x = Must(Tensor::Zeros(DType::kFloat32, Shape{3}));
+      x.data<float>()[0] = 1;
+      EXPECT_EQ(c.AllReduce(x), absl::OkStatus());
+      EXPECT_EQ(x.data<float>()[0], float(size_));
+    });
+  }
 
  private:
   const int size_;
+  const bool share_memory_;
   Endpoint address_;
   std::vector<std::optional<Process>> processes_;
 };
@@ -86,6 +99,34 @@ TEST(TcpProcessTest, UnknownCallersDoNotDisturbARunningJob) {
   EXPECT_EQ(job.Start(1, -1, 'x').status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(job.Start(0).status().code(), absl::StatusCode::kUnavailable) << "its port is taken";
   job.ExpectToWork();
+}
+
+// Sums of random numbers, of several sizes, as rank 0 has them.
+std::vector<Tensor> SumsOf(int ranks, bool share_memory) {
+  std::vector<Tensor> sums;
+  Job job(ranks, share_memory);
+  job.OnAll([&](Communicator& c) {
+    for (const int64_t elements : {1, 1000, 100'003, 3'000'000}) {
+      const Tensor x = testing::RandomTensor(DType::kFloat32, {elements}, uint64_t(c.rank()));
+      EXPECT_EQ(c.AllReduce(x), absl::OkStatus());
+      if (c.rank() == 0) sums.push_back(x);
+    }
+  });
+  return sums;
+}
+
+TEST(TcpProcessTest, SharedMemoryGivesTheSameBitsAsSockets) {
+  for (const int ranks : {2, 3, 4}) {
+    const std::vector<Tensor> by_sockets = SumsOf(ranks, false), shared = SumsOf(ranks, true);
+    ASSERT_EQ(by_sockets.size(), 4);
+    ASSERT_EQ(shared.size(), 4);
+    for (size_t i = 0; i < shared.size(); ++i) {
+      EXPECT_EQ(std::memcmp(shared[i].raw_data(), by_sockets[i].raw_data(),
+                            size_t(shared[i].num_elements()) * sizeof(float)),
+                0)
+          << i << " of " << ranks << " ranks";
+    }
+  }
 }
 
 }  // namespace

@@ -10,8 +10,12 @@
 #include <utility>
 
 #include "comm/launch_place.h"
+#include "comm/ranks/exchange/exchange_process.h"
 #include "comm/secrets/crypto/job_secret.h"
+#include "comm/transport/mesh.h"
+#include "comm/transport/tcp/rendezvous.h"
 #include "comm/transport/tcp/socket.h"
+#include "tensor/errors.h"
 #include "tensor/must.h"
 
 namespace dtnn::testing {
@@ -70,8 +74,24 @@ Join JoinByTcp(const StreamMaker& stream) {
   return [stream](const CommunicatorOptions& options) {
     JobEnvironment job = JobOfRank();
     job.rendezvous.stream = stream;
+    job.rendezvous.share_memory = false;
     return StartTcpProcess(options, job.rendezvous, job.secret);
   };
+}
+
+Join JoinBySharedMemory() {
+  return
+      [](const CommunicatorOptions& options) -> absl::StatusOr<std::unique_ptr<ExchangeProcess>> {
+        JobEnvironment job = JobOfRank();
+        job.rendezvous.share_memory = true;
+        DTNN_ASSIGN_OR_RETURN(Mesh mesh, Meet(job.rendezvous, job.secret, options));
+        for (const Link& link : mesh.links) {
+          if (link.stream != nullptr && link.stream->unpolled() == nullptr) {
+            return Unavailable("the rank at ", link.address, " does not share memory");
+          }
+        }
+        return std::make_unique<ExchangeProcess>(options, std::move(mesh));
+      };
 }
 
 }  // namespace dtnn::testing

@@ -38,8 +38,10 @@ bool IsRankProcess();
 // How such a process joins the others, as its environment says.
 using Join = std::function<absl::StatusOr<std::unique_ptr<ExchangeProcess>>(
     const CommunicatorOptions& options)>;
-// By TCP.
+// By TCP, within one host too.
 Join JoinByTcp(const StreamMaker& stream = {});
+// Through memory of this host; an error where they cannot.
+Join JoinBySharedMemory();
 // The environment's words for it.
 JobEnvironment JobOfRank();
 
