@@ -12,8 +12,10 @@
 #include "comm/secrets/sums/authenticated.h"
 #include "comm/secrets/sums/encrypted_codec.h"
 #include "comm/secrets/sums/masked_codec.h"
+#include "comm/secrets/sums/packed_codec.h"
 #include "comm/secrets/sums/plain_codec.h"
 #include "tensor/must.h"
+#include "tensor/philox.h"
 
 namespace {
 
@@ -52,6 +54,13 @@ std::vector<Codec> MakeAll() {
   const MaskedCodecOptions options = {.parameters = {.clients = kClients, .round = kChunk.round},
                                       .chunk_values = kValues};
   all.push_back({nullptr, Must(MaskedCodecServer(options, server))});
+  for (const Packing packing :
+       {Packing::kBfloat16, Packing::kFloat16, Packing::kInt8, Packing::kSparse}) {
+    // The chunk has four numbers that are packed, and two that are not.
+    const PackedOptions packed = {
+        .packing = packing, .chunk_values = kValues, .packed_values = kValues + 4};
+    all.push_back({Must(PackedClient(packed, Philox(1, 2))), Must(PackedServer(packed))});
+  }
   return all;
 }
 

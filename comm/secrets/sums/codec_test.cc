@@ -13,10 +13,12 @@
 #include "comm/secrets/sums/authenticated.h"
 #include "comm/secrets/sums/encrypted_codec.h"
 #include "comm/secrets/sums/masked_codec.h"
+#include "comm/secrets/sums/packed_codec.h"
 #include "comm/secrets/sums/plain_codec.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
+#include "tensor/philox.h"
 
 namespace dtnn::codec {
 namespace {
@@ -62,6 +64,22 @@ std::unique_ptr<Sides> Plain(const Secret& job) {
   sides->tolerance = type == WireType::kFloat32   ? 1e-6
                      : type == WireType::kFloat16 ? 3 * 0x1p-11 + 0x1p-10
                                                   : 3 * 0x1p-8 + 0x1p-7;
+  return sides;
+}
+
+template <Packing packing>
+std::unique_ptr<Sides> Packed(const Secret& job) {
+  auto sides = std::make_unique<Sides>();
+  const PackedOptions options = {.packing = packing, .chunk_values = 4000, .packed_values = 4005};
+  std::vector<std::unique_ptr<ClientCodec>> codecs;
+  for (int i = 0; i < kClients; ++i) {
+    codecs.push_back(Must(PackedClient(options, Philox(uint64_t(i), 0))));
+  }
+  sides->Finish(job, std::move(codecs), Must(PackedServer(options)));
+  sides->tolerance = packing == Packing::kSparse     ? 1e-6
+                     : packing == Packing::kFloat16  ? 3 * 0x1p-11
+                     : packing == Packing::kBfloat16 ? 3 * 0x1p-8
+                                                     : 3.0 / 127 + 1e-6;
   return sides;
 }
 
@@ -147,6 +165,10 @@ INSTANTIATE_TEST_SUITE_P(All, CodecTest,
                          ::testing::Values(NamedCodec{"plain", Plain<WireType::kFloat32>},
                                            NamedCodec{"fp16", Plain<WireType::kFloat16>},
                                            NamedCodec{"bf16", Plain<WireType::kBfloat16>},
+                                           NamedCodec{"packed_fp16", Packed<Packing::kFloat16>},
+                                           NamedCodec{"packed_bf16", Packed<Packing::kBfloat16>},
+                                           NamedCodec{"int8", Packed<Packing::kInt8>},
+                                           NamedCodec{"sparse", Packed<Packing::kSparse>},
                                            NamedCodec{"ckks", Ckks},
                                            NamedCodec{"threshold", Threshold},
                                            NamedCodec{"masked", Masked}),
@@ -269,7 +291,7 @@ TEST_P(CodecTest, BodiesThatAreRefusedDoNotChangeTheSum) {
     const Bytes good = Must(sides_->client_codecs[size_t(i)]->Encode(id, Random(10, uint64_t(i))));
     std::vector<Bytes> bad = {{}, {good.begin(), good.end() - 1}, good};
     bad.back().push_back(0);
-    if (GetParam().name != "masked") {  // whose bodies are any numbers
+    if (GetParam().name != "masked" && GetParam().name != "int8") {  // whose bodies are any numbers
       bad.push_back(good);
       std::fill(bad.back().begin() + std::ptrdiff_t(good.size() / 2), bad.back().end(), 0xff);
     }
@@ -309,8 +331,9 @@ TEST_P(CodecTest, AMessageOfAnEarlierRunWithTheSameSecretIsAccepted) {
 
 // What docs/security.md says of full chunks: bytes per number, to the server and of answers.
 TEST_P(CodecTest, MessagesAreAsLongAsThePageSays) {
-  const std::map<std::string, double> known = {{"plain", 4},  {"fp16", 2},   {"bf16", 2},
-                                               {"ckks", 7.5}, {"masked", 4}, {"threshold", 20.5}};
+  const std::map<std::string, double> known = {
+      {"plain", 4}, {"fp16", 2},   {"bf16", 2},   {"packed_fp16", 2}, {"packed_bf16", 2},
+      {"int8", 1},  {"sparse", 4}, {"ckks", 7.5}, {"masked", 4},      {"threshold", 20.5}};
   const ChunkId id{kRound, 0};
   const size_t count = sides_->server->description().chunk_values;
   UpdateSum sum = Must(sides_->server->NewSum(id, count));
