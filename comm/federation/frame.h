@@ -60,7 +60,7 @@ enum RefusalReason : uint32_t {
 std::string_view Name(FrameKind kind);
 
 inline constexpr size_t kFrameHeaderBytes = 20;
-inline constexpr uint8_t kFrameVersion = 13;
+inline constexpr uint8_t kFrameVersion = 14;
 
 struct FrameHeader {
   FrameKind kind = FrameKind::kAlive;

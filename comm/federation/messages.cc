@@ -275,6 +275,8 @@ Bytes ToBytes(const RoundStart& message) {
   writer.Number(uint8_t(message.difference));
   writer.Number(uint8_t(message.control));
   PutReal(writer, message.clip);
+  writer.Number(uint8_t(message.compression.kind));
+  PutReal(writer, message.compression.fraction);
   return std::move(writer).Take();
 }
 
@@ -321,6 +323,8 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
   if (!good) return DataLoss("round: samples, steps or clients that no aggregator sends");
   const uint8_t difference = reader.Number<uint8_t>(), control = reader.Number<uint8_t>();
   message.clip = Real(reader);
+  message.compression.kind = CompressionKind(reader.Number<uint8_t>());
+  message.compression.fraction = Real(reader);
   DTNN_RETURN_IF_ERROR(reader.Done());
   constexpr uint64_t kMostRounds = uint64_t{1} << 40;
   constexpr uint32_t kMostClients = 1 << 16;
@@ -331,7 +335,8 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
          (over == 1 || (message.quorum >= 1 && message.quorum <= participants)) &&
          In(message.proximal, 0, 1e38) && In(message.deadline, 0, 1e12) &&
          message.parameters.clients <= kMostClients && In(message.parameters.divisor, 1e-9, 1e9) &&
-         In(message.clip, 0, 1e15);
+         In(message.clip, 0, 1e15) && IsValid(message.compression) &&
+         (!message.compression.on() || difference == 1);
   if (!good) return DataLoss("round: numbers that no aggregator sends");
   message.over = over == 1;
   message.weighting = RankWeighting(weighting);

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/agreed.h"
+#include "comm/federation/compression.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/labels.h"
 #include "comm/model_sync.h"
@@ -118,7 +119,8 @@ struct RoundStart {
   // After the parameters comes the control variate of the aggregator (aggregator/strategy.h), of as
   // many numbers as there are trainable ones, and after an update what the client's has changed by.
   bool control = false;
-  double clip = 0;  // of updates, where it adapts (privacy.h); 0: it does not
+  double clip = 0;               // of updates, where it adapts (privacy.h); 0: it does not
+  Compression compression = {};  // of differences
   ParametersFrom parameters = {};
 };
 

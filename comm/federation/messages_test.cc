@@ -127,6 +127,14 @@ TEST(MessagesTest, NumbersOfARoundReachTheirLimits) {
       [](RoundStart& r) { r.parameters.divisor = 1e-9; },
       [](RoundStart& r) { r.parameters.divisor = 1e9; },
       [](RoundStart& r) { r.clip = 1e15; },
+      [](RoundStart& r) {
+        r.difference = true;
+        r.compression.kind = CompressionKind::kInt8;
+      },
+      [](RoundStart& r) {
+        r.difference = true;
+        r.compression = {.kind = CompressionKind::kTopK, .fraction = 0.5};
+      },
       [](RoundStart& r) { r = {.over = true}; },
   };
   for (const auto& change : kGood) {
@@ -162,6 +170,24 @@ TEST(MessagesTest, NumbersThatNoAggregatorSendsEndARound) {
       [](RoundStart& r) { r.clip = -1e-9; },
       [](RoundStart& r) { r.clip = 1.001e15; },
       [](RoundStart& r) { r.clip = NAN; },
+      [](RoundStart& r) { r.compression.kind = CompressionKind::kInt8; },  // of parameters
+      [](RoundStart& r) { r.compression.fraction = 0.5; },
+      [](RoundStart& r) {
+        r.difference = true;
+        r.compression.kind = CompressionKind(uint8_t(CompressionKind::kTopK) + 1);
+      },
+      [](RoundStart& r) {
+        r.difference = true;
+        r.compression = {.kind = CompressionKind::kTopK, .fraction = 0};
+      },
+      [](RoundStart& r) {
+        r.difference = true;
+        r.compression = {.kind = CompressionKind::kTopK, .fraction = 0.501};
+      },
+      [](RoundStart& r) {
+        r.difference = true;
+        r.compression = {.kind = CompressionKind::kTopK, .fraction = NAN};
+      },
   };
   for (const auto& change : kBad) {
     RoundStart round = ARound();
@@ -170,7 +196,7 @@ TEST(MessagesTest, NumbersThatNoAggregatorSendsEndARound) {
               "round: numbers that no aggregator sends")
         << &change - kBad;
   }
-  for (const size_t from_end : {9, 10}) {  // two switches, before the clip
+  for (const size_t from_end : {18, 19}) {  // two switches, before the clip
     Bytes neither = ToBytes(ARound());
     neither[neither.size() - from_end] = 2;
     EXPECT_EQ(RoundStartFromBytes(neither).status().message(),

@@ -16,24 +16,38 @@ namespace {
 
 class PlainServerProtocol : public ServerProtocol {
  public:
-  explicit PlainServerProtocol(size_t chunk_values) : chunk_values_(chunk_values) {}
+  PlainServerProtocol(size_t chunk_values, const SumFacts& sum)
+      : chunk_values_(chunk_values), compression_(sum.compression), trainable_(sum.trainable) {}
   absl::StatusOr<std::unique_ptr<codec::ServerCodec>> MakeCodec() override {
+    if (compression_.on()) return CompressedServer(compression_, chunk_values_, trainable_);
     return codec::PlainServer(codec::WireType::kFloat32, chunk_values_);
   }
 
  private:
   const size_t chunk_values_;
+  const Compression compression_;
+  const size_t trainable_;
 };
 
 class PlainClientProtocol : public ClientProtocol {
  public:
-  explicit PlainClientProtocol(size_t chunk_values) : chunk_values_(chunk_values) {}
+  PlainClientProtocol(size_t chunk_values, const SumFacts& sum)
+      : chunk_values_(chunk_values),
+        compression_(sum.compression),
+        trainable_(sum.trainable),
+        rounding_(sum.rounding) {}
   absl::StatusOr<std::unique_ptr<codec::ClientCodec>> MakeCodec() override {
+    if (compression_.on()) {
+      return CompressedClient(compression_, chunk_values_, trainable_, rounding_);
+    }
     return codec::PlainClient(codec::WireType::kFloat32, chunk_values_);
   }
 
  private:
   const size_t chunk_values_;
+  const Compression compression_;
+  const size_t trainable_;
+  const Philox rounding_;
 };
 
 class SharedKeyServer : public ServerProtocol {
@@ -88,7 +102,7 @@ absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeServerProtocol(const Protect
     case Protection::kThreshold:
       return MakeThresholdServer(protector.context(), sum);
   }
-  return std::make_unique<PlainServerProtocol>(protector.chunk_values());
+  return std::make_unique<PlainServerProtocol>(protector.chunk_values(), sum);
 }
 
 absl::Status Company::Check(const std::set<int>& positions) const {
@@ -128,7 +142,7 @@ absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeClientProtocol(const Protect
       return MakeThresholdClient(protector.context(), sum, position, own);
     }
   }
-  return std::make_unique<PlainClientProtocol>(protector.chunk_values());
+  return std::make_unique<PlainClientProtocol>(protector.chunk_values(), sum);
 }
 
 }  // namespace dtnn::federation

@@ -31,12 +31,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/federation/compression.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/secrets/crypto/hash.h"
 #include "comm/secrets/crypto/wiped.h"
 #include "comm/secrets/sums/codec.h"
+#include "tensor/philox.h"
 
 namespace dtnn::federation {
 
@@ -49,6 +51,11 @@ struct SumFacts {
   // The hash of what all clients have received alike, for clients: those that have received
   // different messages make no sum together.
   Hash facts{};
+  // How plain updates are compressed, of so many trainable numbers, and by which random numbers a
+  // client does it.
+  Compression compression = {};
+  size_t trainable = 0;
+  Philox rounding{0, 0};
 };
 
 // What a client wants of the updates that its own is added to, whatever the aggregator says.

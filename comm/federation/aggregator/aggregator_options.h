@@ -20,6 +20,7 @@
 #include "comm/federation/aggregator/round_record.h"
 #include "comm/federation/aggregator/strategy.h"
 #include "comm/federation/aggregator/sums/robust_mean.h"
+#include "comm/federation/compression.h"
 #include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
@@ -58,7 +59,8 @@ struct AggregatorOptions {
   // Where this aggregator is a client of another one: `rounds`, and how updates are weighted and
   // become parameters, are the other's. Each of its rounds is one of the other's.
   std::optional<ParentOptions> parent = {};
-  RobustOptions robust = {};  // how plain updates are averaged, in place of the strategy's mean
+  Compression compression = {};  // of the updates of clients
+  RobustOptions robust = {};     // how plain updates are averaged, in place of the strategy's mean
   // The seed of the choice of clients; nothing: a new one from the system, which nobody knows. None
   // is kept in a file: it would say which clients were asked.
   std::optional<Secret> choice_seed = {};

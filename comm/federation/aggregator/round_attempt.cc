@@ -58,6 +58,8 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
            .max_update_norm = options_.max_update_norm,
            .weighting = terms_.weighting,
            .robust = options_.robust,
+           .compression = options_.compression,
+           .trainable = size_t(options_.model.trainable),
            .receive_bytes = options_.receive_bytes,
            .awaits_confirm = true,
            .run = [this](std::function<void()> work) { sum_thread_.Do(std::move(work)); },
@@ -81,8 +83,10 @@ absl::StatusOr<std::shared_ptr<Attempt>> Rounds::BeginAttempt(const std::vector<
                .quorum = uint32_t(options_.min_clients),
                .proximal = terms_.proximal,
                .deadline = std::chrono::duration<double>(deadline).count(),
+               .difference = options_.compression.on(),
                .control = terms_.control,
                .clip = clip_,
+               .compression = options_.compression,
                .parameters = state_.from},
               bodies);
   }

@@ -8,6 +8,7 @@
 #include "comm/federation/agreed.h"
 #include "comm/federation/client/prove_identity.h"
 #include "comm/federation/client/update_numbers.h"
+#include "comm/federation/compression.h"
 #include "comm/patience.h"
 #include "comm/secrets/crypto/hash.h"
 #include "comm/wait.h"
@@ -285,12 +286,15 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
   }
   if (round_->sends_difference()) {
     difference = DifferenceOf(parameters, begin_, options_.model.trainable);
+    Select(round_->compression(), options_.model.trainable, difference);
     parameters = difference;
   }
   const size_t sum_values = protector_.sum_values(values);
   const std::vector<float> hidden =  // after the parameters
       HideReport(protector_, options_.plain_metrics, told.metrics);
-  const double factor = round_->factor() * (options_.group ? round_->ShareOf(told) : 1);
+  const double weight = round_->factor() * (options_.group ? round_->ShareOf(told) : 1);
+  // Of a compressed update the aggregator makes one that is multiplied.
+  const double factor = round_->compression().on() ? 1 : weight;
   const size_t most = protector_.chunk_values();
   std::vector<float> scaled;
   for (size_t at = 0; at < sum_values && Wanted(attempt); at += most) {

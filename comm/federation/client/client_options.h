@@ -59,6 +59,7 @@ struct ClientOptions {
   // Makes the noise of differential privacy repeatable; nothing: seeds from the system, which is
   // what protects.
   std::optional<Secret> noise_seed = {};
+  uint64_t seed = 0;  // of the random numbers by which a compressed update is rounded
   // So long it tries to reach the aggregator, and waits for a sign of it.
   std::chrono::milliseconds timeout{};
   // An attempt is over, and the aggregator uses this client's update, or not; where it does not

@@ -5,12 +5,14 @@
 #include <string>
 
 #include "comm/federation/agreed.h"
+#include "comm/federation/compression.h"
 #include "comm/federation/factors.h"
 #include "comm/federation/privacy.h"
 #include "comm/secrets/crypto/hash.h"
 #include "comm/secrets/sums/encrypted_codec.h"
 #include "comm/secrets/sums/plain_codec.h"
 #include "tensor/errors.h"
+#include "tensor/philox.h"
 
 namespace dtnn::federation {
 namespace {
@@ -48,6 +50,14 @@ absl::StatusOr<ClientRound> ClientRound::Begin(const Frame& frame, Context conte
   }
   if (start.control && context.options.model.local != Hash{}) {
     return DataLoss("asks for control variates, but this client keeps parameters");
+  }
+  if (start.compression.on() && context.protector.privacy().on()) {
+    return DataLoss("asks for compressed updates, but this client adds noise to its own");
+  }
+  if (start.compression.owes() && context.options.group) {
+    return DataLoss(
+        "asks for a part of each update, but this client is an aggregator, which does "
+        "not keep the rest");
   }
   DTNN_RETURN_IF_ERROR(CheckClip(start, context.protector.privacy()));
   const int most = MostParticipants(context.protector.options());
@@ -151,14 +161,20 @@ absl::Status ClientRound::SetUp() {
   if (protector.hides_in_sums()) {
     DTNN_ASSIGN_OR_RETURN(facts, HashOfRound(start_, context_.nonce, attempt_, parameters_));
   }
+  const ClientOptions& options = context_.options;
+  DTNN_ASSIGN_OR_RETURN(const Philox rounding,
+                        RoundingOf(options.seed, options.name, start_.round));
   DTNN_ASSIGN_OR_RETURN(
       protocol_, MakeClientProtocol(protector,
                                     {.attempt = attempt_,
                                      .nonce = context_.nonce,
                                      .participants = int(start_.samples.size()),
                                      .chunks = protector.chunks(protector.sum_values(values())),
-                                     .facts = facts},
-                                    int(start_.position), context_.options.key, company));
+                                     .facts = facts,
+                                     .compression = start_.compression,
+                                     .trainable = size_t(options.model.trainable),
+                                     .rounding = rounding},
+                                    int(start_.position), options.key, company));
   if (protocol_->setup_notes() == 0) return GetReady();
   DTNN_ASSIGN_OR_RETURN(Bytes first, protocol_->FirstReply());
   Send(FrameKind::kReply, replies_++, std::move(first));
@@ -253,6 +269,7 @@ absl::StatusOr<RoundTask> ClientRound::Task() {
                     .deadline = start_.deadline,
                     .weighting = start_.weighting,
                     .by_steps = !start_.steps.empty(),
+                    .compression = start_.compression,
                     .attempt = {context_.nonce, attempt_},
                     .made_by = {start_.parameters.nonce, start_.parameters.attempt}};
   DTNN_ASSIGN_OR_RETURN(task.parameters, DecodeParameters());

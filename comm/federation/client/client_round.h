@@ -67,6 +67,7 @@ class ClientRound {
   double ShareOf(Report& report) const;
   double clip() const { return start_.clip; }  // of its update, where the clip adapts
   bool sends_difference() const { return start_.difference; }
+  const Compression& compression() const { return start_.compression; }
   // Numbers of an update: its parameters, and what its control variate has changed by.
   size_t values() const {
     const ModelFacts& model = context_.options.model;

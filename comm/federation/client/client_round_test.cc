@@ -42,6 +42,37 @@ TEST(ClientRoundTest, OnlyPlainUpdatesAreSentAsDifferences) {
             absl::DataLossError("asks for a difference, but this client protects its updates"));
 }
 
+TEST(ClientRoundTest, NoisyUpdatesAreNotCompressedAndAggregatorsSendAll) {
+  const JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
+  ClientOptions options = {
+      .place = {}, .name = "a", .model = {.values = 3, .trainable = 2}, .samples = 5};
+  const auto begin = [&](const Compression& compression, const PrivacyOptions& privacy) {
+    const Protector protector = Must(Protector::Create({.privacy = privacy}, 3));
+    const Frame frame = {.header = {.kind = FrameKind::kRound, .attempt = 1},
+                         .body = ToBytes(RoundStart{.round = 1,
+                                                    .rounds = 2,
+                                                    .samples = {5, 6},
+                                                    .quorum = 1,
+                                                    .difference = true,
+                                                    .compression = compression})};
+    return std::string(
+        ClientRound::Begin(frame, {.options = options,
+                                   .protector = protector,
+                                   .secret = secret,
+                                   .send = [](FrameKind, uint64_t, uint32_t, Bytes) {}})
+            .status()
+            .message());
+  };
+  const Compression int8 = {.kind = CompressionKind::kInt8};
+  const Compression top_k = {.kind = CompressionKind::kTopK, .fraction = 0.1};
+  EXPECT_EQ(begin(top_k, {}), "");
+  EXPECT_EQ(begin(int8, {.clip = 1, .noise = 1}),
+            "asks for compressed updates, but this client adds noise to its own");
+  options.group = [] { return GroupSize(); };
+  EXPECT_EQ(begin(int8, {}), "");
+  EXPECT_THAT(begin(top_k, {}), HasSubstr("but this client is an aggregator"));
+}
+
 // Whatever the aggregator makes of what clients say.
 TEST(ClientRoundTest, TheClipOfARoundIsNearTheFirstOne) {
   const JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "comm/federation/compression.h"
 #include "comm/federation/messages.h"
 #include "comm/model_sync.h"
 
@@ -29,7 +30,8 @@ struct RoundTask {
   std::vector<float> parameters = {};
   // The aggregator's control variate; empty: the strategy has none.
   std::vector<float> control = {};
-  AttemptId attempt = {};  // this one
+  Compression compression = {};  // of the update
+  AttemptId attempt = {};        // this one
   // Which has made the parameters; AttemptId(): not known, or none.
   AttemptId made_by = {};
 };

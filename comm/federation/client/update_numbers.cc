@@ -30,6 +30,12 @@ std::vector<float> DifferenceOf(std::span<const float> parameters, std::span<con
   return difference;
 }
 
+std::vector<float> AddOwed(const Compression& compression, std::span<const float> begin,
+                           std::span<const float> owed, std::span<float> parameters) {
+  for (size_t i = 0; i < owed.size(); ++i) parameters[i] += owed[i];
+  return Owed(compression, owed.size(), DifferenceOf(parameters, begin, owed.size()));
+}
+
 std::vector<float> HideReport(const Protector& protector, bool plain_metrics, Metrics& metrics) {
   if (protector.hides_in_sums() && !protector.privacy().on()) return HideMetrics(metrics);
   const bool plain = protector.protection() == Protection::kNone || plain_metrics;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "comm/federation/compression.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/secrets/crypto/chacha20_stream.h"
@@ -26,6 +27,12 @@ absl::StatusOr<std::vector<float>> PrivateUpdate(const Protector& protector, dou
 // statistics, which must not become negative, all.
 std::vector<float> DifferenceOf(std::span<const float> parameters, std::span<const float> begin,
                                 size_t trainable);
+
+// Error feedback of top-k (../compression.h): adds what a client owes to the parameters that it has
+// trained from `begin`, the first of which are trainable, and returns what it owes after it has
+// sent them.
+std::vector<float> AddOwed(const Compression& compression, std::span<const float> begin,
+                           std::span<const float> owed, std::span<float> parameters);
 
 // The numbers after a model's that hide the metrics in the sum (hidden_metrics.h), whose
 // values become 0. Empty where there are none: then metrics that nobody may know are removed.

@@ -25,6 +25,28 @@ TEST(UpdateNumbersTest, ADifferenceIsOfWhatIsTrainedAlone) {
   EXPECT_THAT(DifferenceOf(parameters, begin, 0), ElementsAre(5, 1, 9));
 }
 
+// A number that always changes a little less than another one is sent now and then all the same,
+// and nothing of it is lost.
+TEST(UpdateNumbersTest, WhatIsNotSentIsSentLater) {
+  const Compression compression = {.kind = CompressionKind::kTopK, .fraction = 0.5};
+  const std::vector<float> begin = {1, 2, 7};  // the last is not trained
+  std::vector<float> owed(2), sent(3);
+  int of_second = 0;
+  for (int round = 1; round <= 20; ++round) {
+    std::vector<float> parameters = {begin[0] + 1, begin[1] - 0.375f, 9};
+    owed = AddOwed(compression, begin, owed, parameters);
+    std::vector<float> difference = DifferenceOf(parameters, begin, 2);
+    Select(compression, 2, difference);
+    EXPECT_EQ(difference[2], 9);
+    of_second += difference[1] != 0 ? 1 : 0;
+    for (size_t i = 0; i < 3; ++i) sent[i] += difference[i];
+    EXPECT_EQ(sent[0] + owed[0], float(round));
+    EXPECT_EQ(sent[1] + owed[1], -0.375f * float(round));
+  }
+  EXPECT_GT(of_second, 3);
+  EXPECT_LT(of_second, 10);
+}
+
 // Updates by nothing are noise. The first clip is 1, that of the round 8, which counts.
 TEST(UpdateNumbersTest, NoiseAndBitAreThoseOfTheClipOfTheRound) {
   constexpr double kFactor = 0.5;

@@ -33,7 +33,7 @@ std::string Hex(std::span<const uint8_t> bytes) {
 // bytes.
 TEST(IdentityTest, TranscriptsAndSignaturesAreFixed) {
   const std::string rest =
-      "0d"              // version of the frames
+      "0e"              // version of the frames
       "05006e6f727468"  // the name
       "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
       "404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
@@ -44,11 +44,11 @@ TEST(IdentityTest, TranscriptsAndSignaturesAreFixed) {
   EXPECT_EQ(Hex(TranscriptOf(Side::kClient, Meeting())), client);
   EXPECT_EQ(Hex(TranscriptOf(Side::kAggregator, Meeting())), aggregator);
   EXPECT_EQ(Hex(Must(SignEncounter(Side::kClient, Meeting(), kSecret))),
-            "43c434e30bbdf4b88f16c2f41c6f0c9f0edd72bbd3182aad20f22df984496c05"
-            "189a3170d48ff8edd130e91f9959f8d082d57220f837cfcb323453e4aeafd607");
+            "8ef3ddefd2719604759a73d7a9cfcbac444de26a4b70626f927878c5ce3c1360"
+            "b4caef97b9abb2a6d4429dbc3d6944ba701f8d133868ac81c8f5c283ace90c0d");
   EXPECT_EQ(Hex(Must(SignEncounter(Side::kAggregator, Meeting(), kSecret))),
-            "dd9e81ac2656775ba3aebc3ac01856903fe697803bc0ff6383f76eaf99912775"
-            "75404b5b9ea5161281136ed2f4f00b5990d1f5210927da2f722dd4eb8c4c3706");
+            "8cea9cebc21b625756c1370ff54d1dbc2588e3fec8dc36cfcbc576dbac1b6c29"
+            "010f84b4521f42a1846e8bc755fb7b4fa70bed575ab41999e4d738edce76e00c");
 }
 
 TEST(IdentityTest, AProofIsOfOneEncounterAndOneSide) {

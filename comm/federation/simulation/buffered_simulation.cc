@@ -5,10 +5,13 @@
 #include <chrono>
 
 #include "comm/federation/aggregator/choice.h"
+#include "comm/federation/agreed.h"
 #include "comm/federation/client/update_numbers.h"
+#include "comm/federation/compression.h"
 #include "comm/federation/simulation/client_seconds.h"
 #include "comm/federation/simulation/lie.h"
 #include "tensor/errors.h"
+#include "tensor/philox.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::federation {
@@ -57,7 +60,8 @@ absl::Status BufferedSimulation::AskOne(int id) {
                   .rounds = options_.rounds,
                   .proximal = proximal ? options_.strategy.proximal : 0,
                   .by_steps = options_.strategy.by_steps(),
-                  .parameters = state_.parameters});
+                  .parameters = state_.parameters,
+                  .compression = options_.compression});
   }
   const SimulatedClient& client = clients_[size_t(id)];
   const uint64_t number = ++state_.attempts;
@@ -139,7 +143,25 @@ void BufferedSimulation::Train(int thread, Turn& turn) {
     told = Lie(task->parameters, parameters, options_.lie);
     parameters = told;
   }
-  turn.update = DifferenceOf(parameters, task->parameters, size_t(options_.model.trainable));
+  absl::StatusOr<UpdateNumbers> sent = Sent(parameters, *task, turn.asked.name);
+  if (sent.ok()) {
+    turn.update = *std::move(sent);
+  } else {
+    turn.missing = StrCat("it has no update: ", sent.status().message());
+    turn.asked.at_fault = true;
+  }
+}
+
+// The difference that an aggregator reads.
+absl::StatusOr<UpdateNumbers> BufferedSimulation::Sent(std::span<const float> parameters,
+                                                       const RoundTask& task,
+                                                       const std::string& client) const {
+  const auto trainable = size_t(options_.model.trainable);
+  UpdateNumbers difference = DifferenceOf(parameters, task.parameters, trainable);
+  if (!options_.compression.on()) return difference;
+  DTNN_ASSIGN_OR_RETURN(const Philox rounding, RoundingOf(options_.seed, client, task.round));
+  return SendAndRead(options_.compression, kParameterChunk, trainable, rounding,
+                     std::move(difference));
 }
 
 absl::Status BufferedSimulation::TakeNext() {

@@ -61,6 +61,8 @@ class BufferedSimulation {
   // The first ones that have not trained.
   void TrainAhead();
   void Train(int thread, Turn& turn);
+  absl::StatusOr<UpdateNumbers> Sent(std::span<const float> parameters, const RoundTask& task,
+                                     const std::string& client) const;
   // The next one that answers.
   absl::Status TakeNext();
   void End(const Asked& asked);

@@ -6,11 +6,13 @@
 
 #include "comm/federation/aggregator/sums/plain_sum.h"
 #include "comm/federation/client/update_numbers.h"
+#include "comm/federation/compression.h"
 #include "comm/federation/factors.h"
 #include "comm/federation/hidden_metrics.h"
 #include "comm/federation/privacy.h"
 #include "comm/federation/simulation/lie.h"
 #include "tensor/errors.h"
+#include "tensor/philox.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::federation {
@@ -52,7 +54,8 @@ SimulatedAttempt::SimulatedAttempt(const SimulationOptions& options, const Prote
                 options.strategy.strategy == Strategy::kFedprox ? options.strategy.proximal : 0,
             .by_steps = options.strategy.by_steps(),
             .parameters = state.parameters,
-            .control = ControlOf(options, state)},
+            .control = ControlOf(options, state),
+            .compression = options.compression},
       together_(protector.together(options.min_clients, int(asked_.size()))),
       needed_(protector.hides_in_sums() ? std::max(together_, options.min_clients)
                                         : options.min_clients),
@@ -163,13 +166,31 @@ absl::StatusOr<UpdateNumbers> SimulatedAttempt::Numbers(std::span<const float> p
   }
   const std::vector<float> hidden =
       HideReport(protector_, /*plain_metrics=*/false, asked.report.metrics);
-  UpdateNumbers numbers(protector_.sum_values(values_));
-  ScaleNumbers(parameters, hidden, asked.factor, 0, numbers);
+  UpdateNumbers numbers;
+  if (options_.compression.on()) {
+    DTNN_ASSIGN_OR_RETURN(numbers, Compressed(parameters, asked));
+  } else {
+    numbers.resize(protector_.sum_values(values_));
+    ScaleNumbers(parameters, hidden, asked.factor, 0, numbers);
+  }
   if (protector_.protection() == Protection::kNone) {
     DTNN_RETURN_IF_ERROR(
         CheckUpdate(numbers, asked.factor, task_.parameters, options_.max_update_norm));
   }
   return numbers;
+}
+
+// The update that an aggregator makes of what it is sent.
+absl::StatusOr<UpdateNumbers> SimulatedAttempt::Compressed(std::span<const float> parameters,
+                                                           const Asked& asked) const {
+  const auto trainable = size_t(options_.model.trainable);
+  DTNN_ASSIGN_OR_RETURN(const Philox rounding, RoundingOf(options_.seed, asked.name, task_.round));
+  DTNN_ASSIGN_OR_RETURN(
+      UpdateNumbers update,
+      SendAndRead(options_.compression, protector_.chunk_values(), trainable, rounding,
+                  DifferenceOf(parameters, task_.parameters, trainable)));
+  AddBegin(task_.parameters, trainable, asked.factor, update);
+  return update;
 }
 
 // One thread at a time, in the order of positions.

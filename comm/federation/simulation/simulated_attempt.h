@@ -47,6 +47,8 @@ class SimulatedAttempt {
   absl::Status DropOut();
   UpdateNumbers Train(int thread, int position);
   absl::StatusOr<UpdateNumbers> Numbers(std::span<const float> parameters, int position);
+  absl::StatusOr<UpdateNumbers> Compressed(std::span<const float> parameters,
+                                           const Asked& asked) const;
   void Take(int position, UpdateNumbers update);
 
   const SimulationOptions& options_;

@@ -9,6 +9,7 @@
 
 #include "comm/federation/aggregator/attempt_privacy.h"
 #include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/compression_conflict.h"
 #include "comm/federation/aggregator/lost_clients.h"
 #include "comm/federation/factors.h"
 #include "comm/federation/simulation/buffered_simulation.h"
@@ -233,6 +234,10 @@ absl::Status Validate(const SimulationOptions& options, const FederationState& s
   }
   DTNN_RETURN_IF_ERROR(CheckControls(options.strategy, options.protection,
                                      /*keeps_parameters=*/options.model.local != Hash{}));
+  DTNN_RETURN_IF_ERROR(CheckCompression(options.compression, {.strategy = options.strategy,
+                                                              .protection = options.protection,
+                                                              .robust = options.robust.on(),
+                                                              .buffered = options.buffer.on()}));
   if (masked && options.max_update_norm > 0) {
     return absl::InvalidArgumentError(
         "norms of updates cannot be limited where the aggregator cannot read updates");

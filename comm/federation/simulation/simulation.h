@@ -32,6 +32,7 @@
 #include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/client/client_options.h"
 #include "comm/federation/client/round_task.h"
+#include "comm/federation/compression.h"
 #include "comm/federation/labels.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
@@ -66,6 +67,7 @@ struct SimulationOptions {
   // Rounds that do not wait (buffered_simulation.h): `clients_per_round` train at a time then.
   BufferOptions buffer = {};
   ClientSeconds client_seconds = {};
+  Compression compression = {};          // of updates
   RobustOptions robust = {};             // as AggregatorOptions::robust
   double least_clients = kLeastClients;  // as ClientOptions::least_clients
   double drop_out = 0;                   // the probability that a client that is asked is lost
@@ -73,8 +75,9 @@ struct SimulationOptions {
   // round: with -1 the opposite of what they have learnt.
   int liars = 0;
   double lie = -1;
-  int threads = 1;    // that train; fewer where the calling thread's NumThreads() are
-  uint64_t seed = 0;  // of the choice of clients, of drop-outs and of noise: here all may know it
+  int threads = 1;  // that train; fewer where the calling thread's NumThreads() are
+  // Of the choice of clients, of drop-outs, of noise and of rounding: here all may know it.
+  uint64_t seed = 0;
   std::optional<Secret> choice_seed = {};  // instead, of the choice
   std::function<void(std::string_view line)> warn = {};
   // Asked before every attempt at a round.

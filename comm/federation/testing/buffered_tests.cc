@@ -149,6 +149,32 @@ TEST_F(BufferedTest, WithoutStalenessItIsTheRoundThatWaits) {
   }
 }
 
+// Differences have the bits of rounds that wait before they are added.
+TEST_F(BufferedTest, CompressedDifferencesAreThoseOfRoundsThatWait) {
+  for (const CompressionKind kind : {CompressionKind::kInt8, CompressionKind::kBfloat16}) {
+    options_.compression.kind = kind;
+    options_.round_done = nullptr;
+    options_.strategy.strategy = Strategy::kAvg;
+    options_.min_clients = 3;
+    options_.rounds = 1;
+    std::vector<float> ends[2];
+    for (const bool buffered : {true, false}) {
+      options_.buffer.size = buffered ? 3 : 0;
+      state_ = {};
+      state_.parameters.assign(kValues, 1);
+      if (std::exchange(listener_, -1) < 0) ListenAgain();
+      for (int client = 0; client < 3; ++client) {
+        Start(client, [](const RoundTask& task, int id) { return Trained(task.parameters, id); });
+      }
+      ASSERT_EQ(Run(), absl::OkStatus()) << said();
+      JoinAll();
+      ends[buffered ? 0 : 1] = state_.parameters;
+    }
+    EXPECT_LT(Distance(ends[0], {ends[1].begin(), ends[1].end()}), 1e-6);
+    EXPECT_GT(Distance(ends[0], Wanted({0, 1, 2}, 1)), 1e-4);
+  }
+}
+
 TEST_F(BufferedTest, FednovaAndConstantWeightsAreThoseOfTheStrategy) {
   options_.strategy.strategy = Strategy::kFednova;
   options_.buffer.weight = StalenessWeight::kConstant;

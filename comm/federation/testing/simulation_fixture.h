@@ -69,6 +69,8 @@ class SimulationTest : public FederationTest {
     options_.min_clients = simulation_.min_clients;
     options_.max_update_norm = simulation_.max_update_norm;
     options_.select = simulation_.select;
+    options_.compression = simulation_.compression;
+    options_.robust = simulation_.robust;
     for (int client = 0; client < int(clients_.size()); ++client) Start(client);
     ASSERT_EQ(Run(), absl::OkStatus()) << said();
     JoinAll();

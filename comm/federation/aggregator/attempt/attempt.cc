@@ -23,7 +23,9 @@ absl::StatusOr<std::unique_ptr<Attempt>> Attempt::Create(const AttemptOptions& o
                         MakeServerProtocol(protector, {.attempt = options.number,
                                                        .nonce = options.nonce,
                                                        .participants = int(asked.size()),
-                                                       .chunks = protector.chunks(sum_values)}));
+                                                       .chunks = protector.chunks(sum_values),
+                                                       .compression = options.compression,
+                                                       .trainable = options.trainable}));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<codec::ServerCodec> codec, protocol->MakeCodec());
   const size_t most_message = MostMessageBytes(codec->description());
   // Ciphertexts have their full size, whatever is in them.
@@ -40,7 +42,9 @@ absl::StatusOr<std::unique_ptr<Attempt>> Attempt::Create(const AttemptOptions& o
       SumOptions{.attempt = options.number,
                  .max_update_norm = options.max_update_norm,
                  .robust = options.robust,
-                 .parameters = parameters},
+                 .parameters = parameters,
+                 .compression = options.compression,
+                 .trainable = options.trainable},
       protector, sum_values, std::make_unique<codec::UpdateServer>(std::move(codec), job));
   return attempt;
 }

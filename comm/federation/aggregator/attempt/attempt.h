@@ -44,6 +44,7 @@
 #include "comm/federation/aggregator/observer/federation_observer.h"
 #include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/channel.h"
+#include "comm/federation/compression.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
@@ -61,7 +62,9 @@ struct AttemptOptions {
   // Of the update less the parameters it began with, as Euclidean norm; 0: any.
   double max_update_norm = 0;
   RankWeighting weighting = RankWeighting::kEqual;  // by which clients have their factors
-  RobustOptions robust = {};  // of plain updates, where the parameters they began with are known
+  RobustOptions robust = {};     // of plain updates, where the parameters they began with are known
+  Compression compression = {};  // of plain updates, of so many trainable numbers
+  size_t trainable = 0;
   uint64_t receive_bytes = uint64_t{1} << 30;
   bool awaits_confirm = false;  // before it makes a sum
   // Does it, on any thread, after what it was given before; Advance takes the result when it is

@@ -28,6 +28,9 @@ absl::Status AttemptSum::Add(int position, double factor, std::vector<Bytes> chu
 absl::Status AttemptSum::AddPlain(int position, double factor, std::vector<Bytes>& chunks) {
   std::vector<float> values(shape_.values);
   DTNN_RETURN_IF_ERROR(ReadUpdate(*codec_, options_.attempt, position, shape_, chunks, values));
+  if (options_.compression.on()) {
+    AddBegin(options_.parameters, options_.trainable, factor, values);
+  }
   DTNN_RETURN_IF_ERROR(CheckUpdate(values, factor, options_.parameters, options_.max_update_norm));
   if (protector_.privacy().adapts()) {
     DTNN_RETURN_IF_ERROR(CheckNumberOfBit(protector_.privacy(), values.back()));

@@ -25,6 +25,7 @@
 #include "comm/federation/aggregator/attempt/read_update.h"
 #include "comm/federation/aggregator/sums/plain_sum.h"
 #include "comm/federation/aggregator/sums/robust_mean.h"
+#include "comm/federation/compression.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/protection.h"
 #include "comm/secrets/sums/authenticated.h"
@@ -36,6 +37,8 @@ struct SumOptions {
   double max_update_norm = 0;  // CheckUpdate (../sums/plain_sum.h)
   RobustOptions robust = {};
   std::span<const float> parameters = {};  // that clients begin with, where they are known
+  Compression compression = {};            // of plain updates, of so many trainable numbers
+  size_t trainable = 0;
 };
 
 class AttemptSum {

@@ -74,6 +74,7 @@ absl::Status BufferedRounds::AskOne(int id) {
                       .quorum = 1,
                       .deadline = std::chrono::duration<double>(options_.deadline).count(),
                       .difference = true,
+                      .compression = options_.compression,
                       .parameters = state_.from};
   if (options_.strategy.by_steps()) start.steps = {member.steps};
   if (options_.strategy.strategy == Strategy::kFedprox) start.proximal = options_.strategy.proximal;

@@ -30,8 +30,11 @@ absl::Status BufferedRounds::Open() {
   const auto values = size_t(options_.model.values);
   DTNN_ASSIGN_OR_RETURN(
       const std::unique_ptr<ServerProtocol> protocol,
-      MakeServerProtocol(
-          protector_, {.nonce = nonce_, .participants = 1, .chunks = protector_.chunks(values)}));
+      MakeServerProtocol(protector_, {.nonce = nonce_,
+                                      .participants = 1,
+                                      .chunks = protector_.chunks(values),
+                                      .compression = options_.compression,
+                                      .trainable = size_t(options_.model.trainable)}));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<codec::ServerCodec> codec, protocol->MakeCodec());
   DTNN_ASSIGN_OR_RETURN(const Secret job, secret_.Derive(kTagPurpose, nonce_));
   codec_.emplace(std::move(codec), job);

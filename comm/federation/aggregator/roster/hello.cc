@@ -67,6 +67,11 @@ absl::Status Roster::CheckTakesGroup(const Hello& hello) const {
         "strategy scaffold needs clients that learn whether their updates are used, so its clients "
         "cannot be aggregators");
   }
+  if (options_.compression.owes()) {
+    return absl::FailedPreconditionError(
+        "its clients send a part of each update and keep the rest, which aggregators do not, so "
+        "its clients cannot be aggregators");
+  }
   if (!options_.classes.names.empty() && hello.class_names == Hash{}) {
     return absl::FailedPreconditionError(
         "this aggregator knows the names of the classes, and its clients must compare theirs with "
