@@ -1,5 +1,6 @@
 // The parameters that stay with a client of a federation (exchanged_parameters.h), from round to
-// round; or its control variate (RoundTask::control), for which all of this holds too.
+// round; or its control variate (RoundTask::control), or what it has not sent of its updates
+// (RoundTask::compression), for which all of this holds too.
 //
 // What it has made of them in a round counts once its update is in the sum of that round. Where it
 // cannot know that, since its connection was lost or it was killed, it counts unless the round is
@@ -31,7 +32,8 @@ class OwnParameters {
  public:
   // Names of files in checkpoint.folder.
   static constexpr std::string_view kLocalFile = "local-parameters.npz",
-                                    kControlFile = "control-variate.npz";
+                                    kControlFile = "control-variate.npz",
+                                    kOwedFile = "unsent-updates.npz";
 
   // `initial`, or what the file has where the run resumes. `client`: its name; `model`: of what is
   // exchanged. Errors name the file: FailedPrecondition for one of another client, of another

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "comm/federation/client/client.h"
+#include "comm/federation/client/update_numbers.h"
 #include "comm/ranks/job/interrupt.h"
 #include "models/run/federated/own_parameters.h"
 #include "models/run/federated/train_round.h"
@@ -74,16 +75,20 @@ class Training {
              .aggregator_key = t_.place.identity.aggregator,
              .plain_metrics = t_.options.federation.plain_metrics,
              .least_clients = t_.options.federation.least_clients,
+             .seed = uint64_t(t_.options.training.seed),
              .timeout = std::chrono::milliseconds(int64_t(1000 * t_.options.ranks.timeout)),
-             .verdict =
-                 [this](const federation::AttemptId& attempt, bool used) {
-                   return own_ == nullptr ? absl::OkStatus() : own_->SetUsed(attempt, used);
-                 },
+             .verdict = [this](const federation::AttemptId& attempt,
+                               bool used) { return SetUsed(attempt, used); },
              .say = [this](std::string_view line) { t_.tell(StrCat("**** This ", line, "\n")); },
              .warn = t_.warn,
              .interrupted = [] { return Interrupt::Last() != 0; }},
             t_.place.meeting.secret));
     return absl::OkStatus();
+  }
+
+  absl::Status SetUsed(const federation::AttemptId& attempt, bool used) {
+    if (own_ != nullptr) DTNN_RETURN_IF_ERROR(own_->SetUsed(attempt, used));
+    return owed_ == nullptr ? absl::OkStatus() : owed_->SetUsed(attempt, used);
   }
 
   absl::Status MakeOwn(const federation::ModelFacts& model) {
@@ -108,7 +113,8 @@ class Training {
   absl::Status MakeControl(const RoundTask& task) {
     if (own_ != nullptr || task.over) return absl::OkStatus();
     if (task.control.empty()) {
-      if (!t_.options.checkpoint.folder.empty() && !std::exchange(warned_, true)) {
+      if (owed_ == nullptr && !t_.options.checkpoint.folder.empty() &&
+          !std::exchange(warned_, true)) {
         t_.warn("RunOptions::checkpoint.folder: has no effect: nothing stays with this client");
       }
       return absl::OkStatus();
@@ -132,8 +138,29 @@ class Training {
     return absl::OkStatus();
   }
 
+  // A round says whether clients keep what they do not send.
+  absl::Status MakeOwed(const RoundTask& task) {
+    if (owed_ != nullptr || !task.compression.owes()) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model,
+                          ModelFactsOf(t_.graph, t_.store, exchanged_));
+    DTNN_ASSIGN_OR_RETURN(OwnParameters owed,
+                          OwnParameters::Create(t_.options, t_.place.identity.name, model,
+                                                std::vector<float>(exchanged_.trainable()),
+                                                OwnParameters::kOwedFile));
+    owed_ = std::make_unique<OwnParameters>(std::move(owed));
+    if (!owed_->resumed_from().empty()) {
+      t_.tell(StrCat("**** Continues with what ", owed_->resumed_from(),
+                     " has of updates that were not sent\n"));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Take(const RoundTask& task) {
     exchanged_.Set(task.parameters, t_.store);
+    DTNN_RETURN_IF_ERROR(MakeOwed(task));
+    if (owed_ != nullptr) {
+      DTNN_ASSIGN_OR_RETURN(owes_, owed_->Begin(task));
+    }
     DTNN_RETURN_IF_ERROR(MakeControl(task));
     if (own_ == nullptr) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(const std::span<const float> own, own_->Begin(task));
@@ -153,12 +180,16 @@ class Training {
     return control;
   }
 
-  // The numbers of an update.
-  std::span<const float> Sent(const TrainedRound& round) {
+  // The numbers of an update. What is owed after it is kept.
+  absl::StatusOr<std::span<const float>> Sent(const RoundTask& task, const TrainedRound& round) {
     const std::span<const float> parameters = exchanged_.View(t_.store, sent_);
-    if (round.change.empty()) return parameters;
-    sent_.assign(parameters.begin(), parameters.end());
+    if (round.change.empty() && !task.compression.owes()) return parameters;
+    if (parameters.data() != sent_.data()) sent_.assign(parameters.begin(), parameters.end());
     sent_.insert(sent_.end(), round.change.begin(), round.change.end());
+    if (task.compression.owes()) {
+      DTNN_RETURN_IF_ERROR(
+          owed_->Keep(task, federation::AddOwed(task.compression, task.parameters, owes_, sent_)));
+    }
     return sent_;
   }
 
@@ -170,9 +201,10 @@ class Training {
     }
     if (t_.trainer.stopped()) return absl::OkStatus();
     if (own_ != nullptr) DTNN_RETURN_IF_ERROR(own_->Keep(task, OwnAfter(round)));
-    DTNN_RETURN_IF_ERROR(client_->Submit(Sent(round), round.report));
-    if (own_ != nullptr && client_->accepted() == false) {  // also where it was not sent
-      DTNN_RETURN_IF_ERROR(own_->SetUsed(task.attempt, false));
+    DTNN_ASSIGN_OR_RETURN(const std::span<const float> sent, Sent(task, round));
+    DTNN_RETURN_IF_ERROR(client_->Submit(sent, round.report));
+    if (client_->accepted() == false) {  // also where it was not sent
+      DTNN_RETURN_IF_ERROR(SetUsed(task.attempt, false));
     }
     if (t_.options.federation.dp_clip > 0) {
       t_.tell(absl::StrFormat("**** Round %d: epsilon at most %.3g for delta %g\n", task.round,
@@ -187,7 +219,9 @@ class Training {
   std::vector<float> sent_;  // where it is not the store
   // Where some parameters stay, or there are control variates.
   std::unique_ptr<OwnParameters> own_;
-  std::vector<float> control_;  // of this client; empty: the strategy has none
+  std::unique_ptr<OwnParameters> owed_;  // where updates are sent in part
+  std::span<const float> owes_;          // of it, before a round
+  std::vector<float> control_;           // of this client; empty: the strategy has none
   bool warned_ = false;
   std::unique_ptr<FederationClient> client_;
 };

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "comm/federation/client/update_numbers.h"
 #include "kernels/device/context.h"
 #include "models/callbacks/last_metrics.h"
 #include "models/parameters/parameter_store.h"
@@ -49,32 +50,36 @@ std::vector<float> LocalOf(const ExchangedParameters& exchanged, const Parameter
   return local;
 }
 
-// What stays with a client: its control variate, or some parameters.
+// What stays with a client: its control variate, or some parameters and what it has not sent.
 std::vector<float> FirstOwn(const ExchangedParameters& exchanged, const ParameterStore& store,
-                            bool controls) {
-  return controls ? std::vector<float>(exchanged.trainable()) : LocalOf(exchanged, store);
+                            bool controls, bool owes) {
+  if (controls) return std::vector<float>(exchanged.trainable());
+  std::vector<float> own = LocalOf(exchanged, store);
+  if (owes) own.resize(own.size() + exchanged.trainable());
+  return own;
 }
 
 }  // namespace
 
 SimulatedClients::SimulatedClients(const PreparedRun& run, const ExchangedParameters& exchanged,
                                    const ParameterStore& first,
-                                   std::vector<std::vector<int64_t>> samples, bool controls)
+                                   std::vector<std::vector<int64_t>> samples, bool controls,
+                                   bool owes)
     : run_(run),
       samples_(std::move(samples)),
       exchanged_(exchanged),
       controls_(controls),
-      local_(samples_.size(), FirstOwn(exchanged, first, controls)) {}
+      local_(samples_.size(), FirstOwn(exchanged, first, controls, owes)) {}
 
 SimulatedClients::~SimulatedClients() = default;
 
 absl::StatusOr<std::unique_ptr<SimulatedClients>> SimulatedClients::Create(
     const PreparedRun& run, const ExchangedParameters& exchanged, const ParameterStore& first,
     std::vector<std::vector<int64_t>> samples, int64_t most_at_once,
-    const std::function<double(int threads)>& round_bytes, bool controls,
+    const std::function<double(int threads)>& round_bytes, bool controls, bool owes,
     const AvailableMemory& available) {
   std::unique_ptr<SimulatedClients> clients(
-      new SimulatedClients(run, exchanged, first, std::move(samples), controls));
+      new SimulatedClients(run, exchanged, first, std::move(samples), controls, owes));
   DTNN_RETURN_IF_ERROR(clients->CountSamples());
   DTNN_ASSIGN_OR_RETURN(const int64_t max_batch, clients->MaxBatch());
   const auto threads = int(std::min<int64_t>(NumThreads(), most_at_once));
@@ -161,7 +166,7 @@ absl::StatusOr<federation::SimulatedUpdate> SimulatedClients::Train(
                         MakeClientLoaders(run_.options, run_.dataset, samples_[size_t(client)]));
   exchanged_.Set(task.parameters, *worker.store);
   const std::span<const float> own = local_.Begin(client);
-  if (!controls_) exchanged_.SetLocal(own, *worker.store);
+  if (!controls_) exchanged_.SetLocal(own.first(exchanged_.local_values()), *worker.store);
   DTNN_ASSIGN_OR_RETURN(
       TrainedRound trained,
       TrainRound(round, task, loaders, controls_ ? own : std::span<const float>()));
@@ -175,9 +180,22 @@ absl::StatusOr<federation::SimulatedUpdate> SimulatedClients::Train(
     worker.sent.insert(worker.sent.end(), trained.change.begin(), trained.change.end());
     sent = worker.sent;
   } else if (local_.size() > 0) {
-    local_.Keep(client, LocalOf(exchanged_, *worker.store));
+    std::vector<float> owed;
+    if (task.compression.owes()) {
+      if (sent.data() != worker.sent.data()) worker.sent.assign(sent.begin(), sent.end());
+      owed = federation::AddOwed(task.compression, task.parameters,
+                                 own.subspan(exchanged_.local_values()), worker.sent);
+      sent = worker.sent;
+    }
+    local_.Keep(client, OwnAfter(worker, std::move(owed)));
   }
   return federation::SimulatedUpdate{.parameters = sent, .report = std::move(trained.report)};
+}
+
+std::vector<float> SimulatedClients::OwnAfter(const Worker& worker, std::vector<float> owed) const {
+  std::vector<float> own = LocalOf(exchanged_, *worker.store);
+  own.insert(own.end(), owed.begin(), owed.end());
+  return own;
 }
 
 absl::StatusOr<NamedMetrics> SimulatedClients::Test(std::span<const float> parameters,

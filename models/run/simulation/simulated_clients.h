@@ -33,7 +33,8 @@ class SimulatedClients {
  public:
   // `run`: on the whole data set, prepared, and it outlives them. `exchanged`: of its network;
   // `first`: with the parameters that a federation begins with. `samples`: of each client,
-  // ascending. `controls`: they have control variates. For NumThreads() threads, or `most_at_once`
+  // ascending. `controls`: they have control variates; `owes`: they keep what they do not send of
+  // updates. For NumThreads() threads, or `most_at_once`
   // where these are fewer. ResourceExhausted, before memory is taken, where what all threads need
   // is not available, besides the bytes that `round_bytes` says of so many threads: of the updates
   // of a round.
@@ -41,7 +42,7 @@ class SimulatedClients {
       const PreparedRun& run, const ExchangedParameters& exchanged, const ParameterStore& first,
       std::vector<std::vector<int64_t>> samples, int64_t most_at_once,
       const std::function<double(int threads)>& round_bytes, bool controls = false,
-      const AvailableMemory& available = FindAvailableMemory());
+      bool owes = false, const AvailableMemory& available = FindAvailableMemory());
   ~SimulatedClients();
 
   // SimulationOptions::threads.
@@ -57,7 +58,7 @@ class SimulatedClients {
   // A round is done, with the update of this client: the parameters that stay with it are those
   // that it has trained in the last attempt.
   void Accept(int client) { local_.Accept(client); }
-  // Whether something stays with clients: parameters, or control variates.
+  // Whether something stays with clients: parameters, control variates, what they have not sent.
   bool keeps() const { return local_.size() > 0; }
   // The same after a round, in this folder, and back (own_numbers_file.h).
   absl::Status SaveOwn(const std::string& folder, int64_t round) const {
@@ -74,7 +75,8 @@ class SimulatedClients {
   struct Worker;
   SimulatedClients(const PreparedRun& run, const ExchangedParameters& exchanged,
                    const ParameterStore& first, std::vector<std::vector<int64_t>> samples,
-                   bool controls);
+                   bool controls, bool owes);
+  std::vector<float> OwnAfter(const Worker& worker, std::vector<float> owed) const;
   absl::Status CountSamples();
   absl::StatusOr<int64_t> MaxBatch() const;
   absl::Status CheckMemory(int64_t max_batch, int threads, double round_bytes,
@@ -87,7 +89,8 @@ class SimulatedClients {
   std::vector<int64_t> trained_;
   const ExchangedParameters exchanged_;
   const bool controls_;
-  LocalParameters local_;                         // or control variates
+  // Parameters, and what is not sent after them; or control variates.
+  LocalParameters local_;
   std::vector<std::unique_ptr<Worker>> workers_;  // by thread
 };
 

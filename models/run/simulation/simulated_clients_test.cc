@@ -74,7 +74,7 @@ class SimulatedClientsTest : public ::testing::Test {
                                                            double round_bytes = 0) {
     return SimulatedClients::Create(
         *run_, Exchanged(local), *store_, samples_, most_at_once, [=](int) { return round_bytes; },
-        /*controls=*/false, available);
+        /*controls=*/false, /*owes=*/false, available);
   }
   std::vector<float> First(const ExchangedParameters& exchanged) {
     std::vector<float> first(exchanged.values());
