@@ -244,7 +244,7 @@ absl::Status CheckAggregatorFlags(const AggregatorFlags& flags) {
     return UsageError("--max-connections=", flags.max_connections, ": a round needs ",
                       flags.min_clients, " clients (--min-clients)");
   }
-  return CheckRoundFlags(flags.rounds, run, SizesOf(flags));
+  return CheckRoundFlags(flags.rounds, run, SizesOf(flags), flags.parent);
 }
 
 absl::Status CheckRelayedRounds(const AggregatorFlags& flags) {

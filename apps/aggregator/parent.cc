@@ -38,6 +38,7 @@ absl::StatusOr<std::optional<federation::ParentOptions>> FindParent(
   options.labels = std::move(place.labels);
   options.identity_key_file = std::move(place.identity.key_file);
   options.aggregator_key = place.identity.aggregator;
+  options.seed = uint64_t(flags.run.training.seed);
   return federation::ParentOptions{.client = std::move(options), .secret = place.meeting.secret};
 }
 

@@ -272,6 +272,7 @@ class Run {
             .max_update_norm = flags_.rounds.max_update_norm,
             .buffer = BufferOf(flags_.rounds),
             .parent = parent_,
+            .compression = CompressionOf(flags_.rounds),
             .robust = *federation::ParseRobust(flags_.rounds.robust),
             .say = [this](std::string_view line) { out_ << "**** " << line << "\n"
                                                         << std::flush; },

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/rounds/round_flags.h"
+#include "comm/federation/aggregator/compression_conflict.h"
 #include "comm/federation/aggregator/criterion.h"
 #include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/protection.h"
@@ -112,9 +113,32 @@ absl::Status CheckBufferSize(const RoundFlags& flags, const Options& run) {
   return UsageError(given, ": not with ", with[size_t(conflict->with)], ": ", conflict->why);
 }
 
+absl::Status CheckUpdateCompression(const RoundFlags& flags, const Options& run,
+                                    std::string_view parent) {
+  const absl::StatusOr<federation::Compression> compression =
+      federation::ParseCompression(flags.compression);
+  if (!compression.ok()) {
+    return UsageError("--update-compression=", compression.status().message());
+  }
+  const auto conflict =
+      federation::FindCompressionConflict(*compression, {.strategy = StrategyOf(flags),
+                                                         .protection = ProtectionOf(run),
+                                                         .robust = !flags.robust.empty(),
+                                                         .buffered = flags.buffer_size > 0,
+                                                         .has_parent = !parent.empty()});
+  if (!conflict) return absl::OkStatus();
+  const std::string with[] = {
+      StrCat("--encryption=", run.encryption.kind), "--dp-clip",
+      StrCat("--strategy=", flags.strategy),        StrCat("--robust=", flags.robust),
+      StrCat("--buffer-size=", flags.buffer_size),  StrCat("--parent=", parent)};
+  return UsageError("--update-compression=", flags.compression, ": not with ",
+                    with[size_t(conflict->with)], ": ", conflict->why);
+}
+
 }  // namespace
 
-absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const RoundSizes& sizes) {
+absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const RoundSizes& sizes,
+                             std::string_view parent) {
   const absl::Status select = federation::Criterion::Parse(flags.select).status();
   if (!select.ok()) return UsageError("--select: ", select.message());
   if (Resumes(run) && run.checkpoint.folder.empty()) {
@@ -150,6 +174,7 @@ absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const 
         ": not with --encryption=tenseal, with which only clients can read the model");
   }
   DTNN_RETURN_IF_ERROR(CheckBufferSize(flags, run));
+  DTNN_RETURN_IF_ERROR(CheckUpdateCompression(flags, run, parent));
   DTNN_RETURN_IF_ERROR(CheckDifferentFiles(flags, run));
   return CheckRobustMean(flags, run, sizes);
 }

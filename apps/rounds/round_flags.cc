@@ -97,6 +97,14 @@ std::vector<OptionSpec> OptionsOfStrategy(RoundFlags& flags) {
        .unit = "norm",
        .range = kNumber,
        .field = &flags.max_update_norm},
+      {.name = "update-compression",
+       .type = kText,
+       .help = "what clients send of an update, in fewer bytes: none, all of it; bf16, fp16, half, "
+               "rounded; int8, a quarter, rounded by chance; top-k:FRACTION, the fraction that is "
+               "largest, and the rest in later rounds",
+       .unit = "COMPRESSION",
+       .field = &flags.compression,
+       .example = "top-k:0.01"},
       {.name = "robust",
        .type = kText,
        .help = "in place of the mean of updates one that a few bad ones cannot move far: median; "
@@ -187,6 +195,7 @@ std::vector<IdentityMember> MembersOf(const RoundFlags& flags) {
       {.what = "--robust", .value = flags.robust.empty() ? "none" : flags.robust},
       {.what = "--max-update-norm", .value = FormatValue(ToValue(flags.max_update_norm))}};
   members.push_back({.what = "--buffer-size", .value = FormatValue(ToValue(flags.buffer_size))});
+  members.push_back({.what = "--update-compression", .value = flags.compression});
   if (flags.buffer_size > 0) {
     members.push_back({.what = "--staleness-weight", .value = flags.staleness_weight});
     members.push_back(
@@ -210,6 +219,10 @@ federation::StrategyOptions StrategyOf(const RoundFlags& flags) {
           .proximal = flags.proximal_mu,
           .learning_rate = flags.server_learning_rate,
           .momentum = flags.server_momentum};
+}
+
+federation::Compression CompressionOf(const RoundFlags& flags) {
+  return *federation::ParseCompression(flags.compression);
 }
 
 federation::BufferOptions BufferOf(const RoundFlags& flags) {

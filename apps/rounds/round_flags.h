@@ -14,6 +14,7 @@
 #include "apps/flags/options.h"
 #include "comm/federation/aggregator/buffer/update_buffer.h"
 #include "comm/federation/aggregator/strategy.h"
+#include "comm/federation/compression.h"
 #include "models/checkpoint/run_identity.h"
 
 namespace dtnn {
@@ -29,11 +30,12 @@ struct RoundFlags {
   double server_momentum = 0.9;
   int64_t buffer_size = 0;  // updates after which the parameters move; 0: rounds wait
   std::string staleness_weight = "root";
-  int64_t max_staleness = 20;      // rounds
-  double max_update_norm = 0;      // 0: any
-  std::string robust = {};         // federation::ParseRobust
-  std::string clients_file;        // what each client did in each round; empty: none
-  int64_t test_every = kNotGiven;  // rounds; 0: never
+  int64_t max_staleness = 20;        // rounds
+  double max_update_norm = 0;        // 0: any
+  std::string compression = "none";  // federation::ParseCompression
+  std::string robust = {};           // federation::ParseRobust
+  std::string clients_file;          // what each client did in each round; empty: none
+  int64_t test_every = kNotGiven;    // rounds; 0: never
 
   // Also after the first and the last one: files take their columns from the first.
   bool TestsAfter(int64_t round) const {
@@ -59,8 +61,10 @@ inline RoundSizes SizesOfBuffer(const RoundFlags& flags) {
   return {.least = flags.buffer_size, .expected = flags.buffer_size, .most = flags.buffer_size};
 }
 
-// Usage errors for options of these that contradict each other.
-absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const RoundSizes& sizes);
+// Usage errors for options of these that contradict each other. `parent`: of an aggregator that is
+// the client of another one, its place; empty: none.
+absl::Status CheckRoundFlags(const RoundFlags& flags, const Options& run, const RoundSizes& sizes,
+                             std::string_view parent = "");
 
 // For usage errors of too many masked updates in a round: what allows more, or nothing.
 std::string HintOfNeighbours(const Options& run);
@@ -73,6 +77,7 @@ std::vector<std::string> WarningsOf(const RoundFlags& flags, const RoundSizes& s
 
 federation::StrategyOptions StrategyOf(const RoundFlags& flags);
 federation::BufferOptions BufferOf(const RoundFlags& flags);
+federation::Compression CompressionOf(const RoundFlags& flags);
 
 }  // namespace dtnn
 

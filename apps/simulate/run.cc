@@ -158,7 +158,7 @@ class Simulation {
                       [this](int threads) {
                         return BytesOfRounds(flags_, model_, exchanged_.local_values(), threads);
                       },
-                      StrategyOf(flags_.rounds).controls()));
+                      StrategyOf(flags_.rounds).controls(), CompressionOf(flags_.rounds).owes()));
     DTNN_ASSIGN_OR_RETURN(const std::vector<federation::Labels> labels,
                           ReadClientLabels(flags_.client_labels_file, flags_.clients));
     const auto digits = int(std::to_string(flags_.clients).size());
@@ -203,7 +203,9 @@ class Simulation {
                   flags_.run.training.seed,
                   flags_.run.federation.local_parameters.empty()
                       ? ""
-                      : StrCat(", without ", flags_.run.federation.local_parameters));
+                      : StrCat(", without ", flags_.run.federation.local_parameters),
+                  // Files of clients have what they have not sent.
+                  CompressionOf(flags_.rounds).owes() ? ", top-k updates" : "");
   }
 
   ReportFacts PageFacts() const {
@@ -232,6 +234,7 @@ class Simulation {
             .max_update_norm = flags_.rounds.max_update_norm,
             .buffer = BufferOf(flags_.rounds),
             .client_seconds = *federation::ParseClientSeconds(flags_.client_seconds),
+            .compression = CompressionOf(flags_.rounds),
             .robust = *federation::ParseRobust(flags_.rounds.robust),
             .least_clients = flags_.run.federation.least_clients,
             .drop_out = flags_.drop_out,

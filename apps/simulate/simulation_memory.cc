@@ -9,7 +9,8 @@ namespace dtnn {
 
 double BytesOfRounds(const SimulateFlags& flags, const federation::ModelFacts& model,
                      size_t local_values, int threads) {
-  const bool changes = flags.run.federation.dp_clip > 0 || flags.liars > 0;
+  const federation::Compression compression = CompressionOf(flags.rounds);
+  const bool changes = flags.run.federation.dp_clip > 0 || flags.liars > 0 || compression.on();
   const int64_t buffer = flags.rounds.buffer_size;
   const int64_t of_round = buffer > 0 ? buffer : flags.clients_per_round;
   int64_t kept = flags.rounds.robust.empty() ? 0 : of_round;
@@ -24,11 +25,12 @@ double BytesOfRounds(const SimulateFlags& flags, const federation::ModelFacts& m
                                 double(flags.rounds.rounds) * double(flags.clients_per_round));
   const federation::StrategyOptions strategy = StrategyOf(flags.rounds);
   const double control = strategy.controls() ? double(model.trainable) : 0;  // sent, and kept
+  const double owed = compression.owes() ? double(model.trainable) : 0;      // kept
   // Before and after a round, and what is written.
   const int copies = flags.run.checkpoint.folder.empty() ? 2 : 3;
   return sizeof(float) * (exchanged * (double(model.values) + control) +
                           strategy.moments() * double(model.trainable) +
-                          (copies * asked + 1) * (double(local_values) + control));
+                          (copies * asked + 1) * (double(local_values) + control + owed));
 }
 
 }  // namespace dtnn
