@@ -67,6 +67,7 @@ TEST(AggregatorFlagsTest, FlagsOfRoundsSetTheirMembers) {
       {"max-staleness", &flags.rounds.max_staleness},
       {"max-update-norm", &flags.rounds.max_update_norm},
       {"robust", &flags.rounds.robust},
+      {"update-compression", &flags.rounds.compression},
       {"clients-file", &flags.rounds.clients_file},
       {"test-every", &flags.rounds.test_every}};
   size_t found = 0;
@@ -107,7 +108,9 @@ TEST(RoundFlagsTest, MembersAreThoseOfTheStrategy) {
     }
     return text;
   };
-  const std::string all = "--select=none --robust=none --max-update-norm=3 --buffer-size=0 ";
+  const std::string all =
+      "--select=none --robust=none --max-update-norm=3 --buffer-size=0 "
+      "--update-compression=none ";
   EXPECT_EQ(members("wavg"), all);
   EXPECT_EQ(members("fedprox"), all + "--proximal-mu=0.25 ");
   EXPECT_EQ(members("fednova"), all);
@@ -126,7 +129,7 @@ TEST(RoundFlagsTest, MembersOfABufferAreThoseOfItsWeights) {
   for (const auto& member : MembersOf(flags)) text += member.what + "=" + member.value + " ";
   EXPECT_EQ(text,
             "--select=none --robust=none --max-update-norm=3 --buffer-size=7 "
-            "--staleness-weight=constant --max-staleness=5 ");
+            "--update-compression=none --staleness-weight=constant --max-staleness=5 ");
   const federation::BufferOptions options = BufferOf(flags);
   EXPECT_EQ(options.size, 7);
   EXPECT_EQ(options.weight, federation::StalenessWeight::kConstant);
@@ -281,6 +284,10 @@ TEST(AggregatorFlagsTest, ParentsSayWhyOptionsAreRefused) {
   EXPECT_EQ(why([](AggregatorFlags& f) { f.run.federation.dp_clip = 1; }),
             "--dp-clip: not with --parent: neither of the two could count what the other's rounds "
             "reveal of a client");
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.rounds.compression = "int8"; }), "");
+  EXPECT_EQ(why([](AggregatorFlags& f) { f.rounds.compression = "top-k:0.1"; }),
+            "--update-compression=top-k:0.1: not with --parent=node1:61643: clients keep what they "
+            "have not sent, and could not learn whether the parent has used the rest");
   EXPECT_EQ(why([](AggregatorFlags& f) { f.run.federation.local_parameters = "*_FC_*"; }),
             "--local-parameters=*_FC_*: not with --parent: clients could not learn whether it has "
             "used their updates");

@@ -68,9 +68,10 @@ TEST(SimulateFlagsTest, CompressionSaysWhyItIsRefused) {
     return std::string(CheckSimulateFlags(flags).message());
   };
   EXPECT_EQ(why([](SimulateFlags&) {}), "");
-  EXPECT_EQ(why([](SimulateFlags& f) { f.rounds.compression = "int4"; }),
-            "--update-compression=int4: expected none, bf16, fp16, int8 or top-k:FRACTION, with a "
-            "fraction above 0, at most 0.5");
+  EXPECT_EQ(
+      why([](SimulateFlags& f) { f.rounds.compression = "int4"; }),
+      "--update-compression=\"int4\": expected none, bf16, fp16, int8 or top-k:FRACTION, with a "
+      "fraction above 0, at most 0.5");
   EXPECT_THAT(why([](SimulateFlags& f) {
                 f.run.encryption.kind = "masked";
                 f.min_clients = 2;

@@ -327,11 +327,13 @@ TEST_F(SimulateTest, ContinuesWhereASignalHasStoppedIt) {
   EXPECT_EQ(Simulation(kept + Flags{"--rounds=4"}), whole);
 }
 
-// Control variates, and parameters that stay, continue with the same bits.
+// Control variates, parameters that stay, and what was not sent continue with the same bits.
 TEST_F(SimulateTest, WhatStaysWithClientsIsKept) {
   const std::pair<std::string, Flags> kinds[] = {
       {"scaffold", {"--strategy=scaffold", "--optimizer-momentum=0"}},
-      {"local", {"--local-parameters=*_FC_*"}}};
+      {"local", {"--local-parameters=*_FC_*"}},
+      {"top_k", {"--update-compression=top-k:0.02"}},
+      {"top_k_local", {"--update-compression=top-k:0.02", "--local-parameters=*_FC_*"}}};
   for (const auto& [kind, options] : kinds) {
     const Flags federation =
         Flags{"--clients=6", "--clients-per-round=3", "--split=labels:2", "--test-every=0"} +
@@ -345,6 +347,15 @@ TEST_F(SimulateTest, WhatStaysWithClientsIsKept) {
     EXPECT_EQ(without.exit_code, 1);
     EXPECT_THAT(without.text, HasSubstr("clients-4.npz, with what stayed with the clients after "
                                         "round 4; begin a new federation in another folder"));
+  }
+}
+
+TEST_F(SimulateTest, CompressedUpdatesLearn) {
+  for (const char* compression : {"bf16", "int8", "top-k:0.05"}) {
+    EXPECT_GT(AccuracyAfter(8, {"--clients=10", "--clients-per-round=10", "--num-epochs=4",
+                                StrCat("--update-compression=", compression)}),
+              90)
+        << compression;
   }
 }
 
@@ -433,6 +444,9 @@ TEST_F(SimulateTest, FlagsThatMakeNoSenseAreUsageErrors) {
       {{"--drop-out=1"}, "--drop-out=1"},
       {{"--select=samples>>5"}, "--select: \"samples>>5\": expected conditions such as"},
       {{"--robust=mean"}, "--robust=\"mean\": expected median, trimmed:F"},
+      {{"--update-compression=int4"}, "--update-compression=\"int4\": expected none, bf16, fp16"},
+      {{"--update-compression=int8", "--encryption=masked", "--min-clients=2"},
+       "--update-compression=int8: not with --encryption=masked: "},
       {{"--robust=krum:0.3", "--min-clients=4"},
        "--min-clients=4: --robust=krum:0.3 needs 5 or more, 3 more than twice the updates that it "
        "leaves out"},

@@ -55,6 +55,10 @@ TEST_F(SimulationMemoryTest, StrategiesKeepMomentsOfTrainableNumbers) {
 TEST_F(SimulationMemoryTest, ClientsThatMayBeAskedKeepTheirOwnTwice) {
   const double none = Numbers();
   EXPECT_EQ(Numbers(1, 10) - none, (2 * 4 * 7 + 1) * 10);
+  flags_.rounds.compression = "top-k:0.1";
+  EXPECT_EQ(Numbers(1, 10) - none, (2 * 4 * 7 + 1) * (10 + 900) + 2 * 1000)
+      << "what they have not sent too, and a thread compresses";
+  flags_.rounds.compression = "none";
   flags_.rounds.rounds = 1'000'000'000;
   EXPECT_EQ(Numbers(1, 10) - none, (2 * 50 + 1) * 10) << "all of them";
   flags_.run.checkpoint.folder = "a";

@@ -9,11 +9,13 @@
 #include "comm/wire/wire.h"
 #include "tensor/errors.h"
 #include "tensor/text/number.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn::federation {
 namespace {
 
-constexpr double kMostFraction = 0.5;  // from two thirds on, places take what is saved
+constexpr double kMostFraction = 0.5;    // from two thirds on, places take what is saved
+constexpr int64_t kPerThread = 1 << 14;  // numbers
 constexpr std::string_view kTopKText = "top-k:";
 
 codec::PackedOptions PackedOf(const Compression& compression, size_t chunk_values,
@@ -64,7 +66,7 @@ absl::StatusOr<Compression> ParseCompression(std::string_view text) {
                    .fraction = NumberIn<double>(text.substr(kTopKText.size())).value_or(0)};
     if (IsValid(compression)) return compression;
   }
-  return InvalidArgument(text,
+  return InvalidArgument(Quoted(text),
                          ": expected none, bf16, fp16, int8 or top-k:FRACTION, with a fraction "
                          "above 0, at most ",
                          kMostFraction);
@@ -138,10 +140,12 @@ absl::StatusOr<std::vector<float>> SendAndRead(const Compression& compression, s
 
 void AddBegin(std::span<const float> begin, size_t trainable, double factor,
               std::span<float> update) {
-  for (size_t i = 0; i < update.size(); ++i) {
-    const double number = i < trainable ? double(begin[i]) + double(update[i]) : update[i];
-    update[i] = float(number * factor);
-  }
+  ParallelFor(0, int64_t(update.size()), kPerThread, [&](int64_t first, int64_t end) {
+    for (auto i = size_t(first); i < size_t(end); ++i) {
+      const double number = i < trainable ? double(begin[i]) + double(update[i]) : update[i];
+      update[i] = float(number * factor);
+    }
+  });
 }
 
 }  // namespace dtnn::federation

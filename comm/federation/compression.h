@@ -9,8 +9,8 @@
 //                   stochastic gradient descent", 2014; Stich et al., "Sparsified SGD with memory",
 //                   2018. Else small changes of one direction would never be sent
 //
-// An aggregator adds what it was sent to the parameters of the round, and goes on as with an update
-// that was not compressed. A simulation compresses by the same functions.
+// An aggregator adds what it was sent to the parameters of the round, and continues as with an
+// update that was not compressed. A simulation compresses by the same functions.
 
 #ifndef DTNN_COMM_FEDERATION_COMPRESSION_H_
 #define DTNN_COMM_FEDERATION_COMPRESSION_H_
@@ -44,7 +44,7 @@ struct Compression {
 // "none", "bf16", ..., "top-k:0.01". InvalidArgument, which says what is expected, for other texts:
 // FRACTION is more than 0, and half at most.
 absl::StatusOr<Compression> ParseCompression(std::string_view text);
-// Whether no aggregator sends such numbers.
+// Whether an aggregator may send these numbers.
 bool IsValid(const Compression& compression);
 
 // The random numbers of a client's update: functions of these, so that all attempts at a round, and
@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<float>> SendAndRead(const Compression& compression, s
                                                std::vector<float> difference);
 
 // Turns a difference that was read into an update that was trained from `begin`, times the client's
-// factor.
+// factor. On all threads (tensor/threads/parallel_for.h).
 void AddBegin(std::span<const float> begin, size_t trainable, double factor,
               std::span<float> update);
 

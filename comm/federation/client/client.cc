@@ -293,7 +293,7 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
   const std::vector<float> hidden =  // after the parameters
       HideReport(protector_, options_.plain_metrics, told.metrics);
   const double weight = round_->factor() * (options_.group ? round_->ShareOf(told) : 1);
-  // Of a compressed update the aggregator makes one that is multiplied.
+  // The aggregator multiplies a compressed update when it has read it.
   const double factor = round_->compression().on() ? 1 : weight;
   const size_t most = protector_.chunk_values();
   std::vector<float> scaled;

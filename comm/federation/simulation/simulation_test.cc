@@ -125,7 +125,7 @@ TEST_P(CompressionTest, OnlyInt8DependsOnTheSeed) {
   EXPECT_EQ(simulated_.parameters == first, simulation_.compression.kind != CompressionKind::kInt8);
 }
 
-// Of one that is not, another client's update is used alone.
+// The other client's update is used alone.
 TEST_P(CompressionTest, WhatCannotBeSentIsLeftOut) {
   simulation_.min_clients = simulation_.clients_per_round = 2;
   simulation_.rounds = 1;

@@ -147,7 +147,7 @@ class Packer {
   }
 
   const CodecDescription& description() const { return description_; }
-  // Of sums, and of what is not packed.
+  // The codec of sums, and of what is not packed.
   ClientCodec& plain() const { return *plain_; }
 
   absl::StatusOr<Bytes> Pack(ChunkId id, std::span<const float> values,

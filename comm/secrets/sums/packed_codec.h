@@ -33,7 +33,7 @@ namespace dtnn::codec {
 
 enum class Packing : uint8_t { kBfloat16, kFloat16, kInt8, kSparse };
 
-// Of a chunk, since places have 16 bits.
+// The most numbers of a chunk, since places have 16 bits.
 inline constexpr size_t kMostPackedValues = 1 << 16;
 
 struct PackedOptions {

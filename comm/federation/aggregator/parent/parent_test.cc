@@ -214,6 +214,22 @@ TEST_F(ParentTest, GroupsMakeTheMeanOfAllClients) {
   }
 }
 
+// Each level has its own.
+TEST_F(ParentTest, UpdatesOfBothLevelsCanBeCompressed) {
+  options_.compression.kind = CompressionKind::kBfloat16;
+  StartGroup("north", {0, 1},
+             [](AggregatorOptions& options) { options.compression.kind = CompressionKind::kInt8; });
+  StartGroup("south", {2, 3}, [](AggregatorOptions& options) { options.compression = {}; });
+  Finish();
+  const double distance = Distance(state_.parameters, Wanted({0, 1, 2, 3}, 2));
+  EXPECT_LT(distance, 0.02);
+  EXPECT_GT(distance, 1e-4);
+  EXPECT_NEAR(double(records_.back().bytes_received),
+              2 * (2.0 * double(kTrainable) + 4.0 * double(kValues - kTrainable)), 2000);
+  const auto [north, south] = std::pair(groups_[0].get(), groups_[1].get());
+  EXPECT_LT(3 * north->records.back().bytes_received, south->records.back().bytes_received);
+}
+
 // A town in a country in the world, each with clients of its own.
 TEST_F(ParentTest, ThreeLevelsMakeTheMeanOfAllClients) {
   for (const Strategy strategy : {Strategy::kWavg, Strategy::kAvg}) {
