@@ -131,10 +131,13 @@ TEST(LaunchLogTest, ARankTellsOfTheJobWhicheverIsLost) {
                    With(SmallRun(101), {"--num-epochs=100000", "--progress=none",
                                         "--comm-timeout=6", "--metrics-port=" + port}));
     ASSERT_TRUE(job.launch().ReadUntil("Metrics at http://127.0.0.1:" + port));
-    EXPECT_THAT(MetricsAt(port), HasSubstr("\ndtnn_run_ranks 3\n"));
+    std::string text;
+    do {  // until all three have formed the job
+      text = MetricsAt(port);
+    } while (text.find("\ndtnn_run_epochs_done 0\n") != text.npos);
+    EXPECT_THAT(text, HasSubstr("\ndtnn_run_ranks 3\n"));
     ASSERT_EQ(kill(job.Rank(victim), SIGKILL), 0);
     ASSERT_TRUE(job.launch().ReadUntil("launch: generation 2: 2 ranks"));
-    std::string text;
     do {
       text = MetricsAt(port);
     } while (text.find("\ndtnn_run_ranks 2\n") == text.npos);

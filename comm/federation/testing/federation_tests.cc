@@ -474,6 +474,7 @@ TEST_F(FederationTest, LateUpdatesAreDroppedWithALine) {
   };
   const std::string dropped = "client client-1: its answer came after its round was over";
   Start(0, [&](const RoundTask& task, int) {
+    if (task.round == 1) AwaitSaid("client-1 is there");
     if (task.round == 3) AwaitSaid(dropped);
     return std::vector<float>(kValues, 1);
   });
