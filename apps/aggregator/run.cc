@@ -16,7 +16,7 @@
 #include "apps/monitor/monitor.h"
 #include "apps/rounds/round_output.h"
 #include "comm/federation/aggregator/aggregator.h"
-#include "comm/federation/aggregator/criterion.h"
+#include "comm/federation/aggregator/choice/criterion.h"
 #include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/identity/allowed_clients.h"
 #include "comm/ranks/job/interrupt.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "apps/rounds/round_flags.h"
+#include "comm/federation/aggregator/choice/criterion.h"
 #include "comm/federation/aggregator/compression_conflict.h"
-#include "comm/federation/aggregator/criterion.h"
 #include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/protection.h"
 #include "comm/ranks/job/exit_code.h"

@@ -17,7 +17,7 @@
 #include "apps/simulate/client_labels.h"
 #include "apps/simulate/simulation_identity.h"
 #include "apps/simulate/simulation_memory.h"
-#include "comm/federation/aggregator/criterion.h"
+#include "comm/federation/aggregator/choice/criterion.h"
 #include "comm/federation/aggregator/sums/robust_mean.h"
 #include "comm/federation/simulation/client_seconds.h"
 #include "comm/federation/simulation/simulation.h"

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "comm/federation/aggregator/buffer/update_buffer.h"
-#include "comm/federation/aggregator/criterion.h"
+#include "comm/federation/aggregator/choice/criterion.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/observer/federation_observer.h"
 #include "comm/federation/aggregator/parent/parent_options.h"

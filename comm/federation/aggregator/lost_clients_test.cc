@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/choice/choice.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
 

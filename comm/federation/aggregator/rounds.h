@@ -17,7 +17,7 @@
 #include "comm/federation/aggregator/aggregator_options.h"
 #include "comm/federation/aggregator/attempt/attempt.h"
 #include "comm/federation/aggregator/attempt_privacy.h"
-#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/choice/choice.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/lost_clients.h"
 #include "comm/federation/aggregator/parent/parent_link.h"

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <chrono>
 
-#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/choice/choice.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/client/update_numbers.h"
 #include "comm/federation/compression.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/federation/aggregator/attempt_privacy.h"
-#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/choice/choice.h"
 #include "comm/federation/aggregator/compression_conflict.h"
 #include "comm/federation/aggregator/lost_clients.h"
 #include "comm/federation/factors.h"

@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "comm/federation/aggregator/asked.h"
 #include "comm/federation/aggregator/buffer/update_buffer.h"
-#include "comm/federation/aggregator/criterion.h"
+#include "comm/federation/aggregator/choice/criterion.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/round_record.h"
 #include "comm/federation/aggregator/strategy.h"

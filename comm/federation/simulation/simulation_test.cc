@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/choice/choice.h"
 #include "comm/federation/testing/simulation_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

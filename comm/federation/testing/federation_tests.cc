@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/choice/choice.h"
 #include "comm/federation/client/ask_classes.h"
 #include "comm/federation/testing/federation_fixture.h"
 #include "gmock/gmock.h"

@@ -26,7 +26,7 @@
 #include "comm/federation/aggregator/aggregator_options.h"
 #include "comm/federation/aggregator/buffer/ask.h"
 #include "comm/federation/aggregator/buffer/update_buffer.h"
-#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/choice/choice.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/aggregator/lost_clients.h"
 #include "comm/federation/aggregator/roster/roster.h"

@@ -1,7 +1,7 @@
 // Which clients an attempt at a round asks.
 
-#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_CHOICE_H_
-#define DTNN_COMM_FEDERATION_AGGREGATOR_CHOICE_H_
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_CHOICE_CHOICE_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_CHOICE_CHOICE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -44,4 +44,4 @@ absl::StatusOr<Choice> ChooseClients(std::vector<Candidate> there, const ChoiceO
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_CHOICE_H_
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_CHOICE_CHOICE_H_

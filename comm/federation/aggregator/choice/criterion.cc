@@ -1,4 +1,4 @@
-#include "comm/federation/aggregator/criterion.h"
+#include "comm/federation/aggregator/choice/criterion.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "comm/federation/aggregator/choice.h"
+#include "comm/federation/aggregator/choice/choice.h"
 
 #include <algorithm>
 #include <map>

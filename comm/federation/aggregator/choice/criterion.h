@@ -7,8 +7,8 @@
 // of a label (../labels.h). = and != compare numbers as such, and other values as text; the other
 // operators only numbers. A client without the label fulfils no condition on it.
 
-#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_CRITERION_H_
-#define DTNN_COMM_FEDERATION_AGGREGATOR_CRITERION_H_
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_CHOICE_CRITERION_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_CHOICE_CRITERION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -64,4 +64,4 @@ std::string TextOfOthers(const Criterion& criterion, size_t others);
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_CRITERION_H_
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_CHOICE_CRITERION_H_
