@@ -9,8 +9,9 @@ using std::chrono::seconds;
 
 class LastWaitTest : public ::testing::Test {
  protected:
+  static constexpr uint64_t kBefore = 4000;  // bytes
   const LastWait::Clock::time_point begin_ = LastWait::Clock::now();
-  LastWait wait_{begin_, seconds(10), seconds(10), seconds(60)};
+  LastWait wait_{begin_, seconds(10), seconds(10), seconds(60), kBefore};
 };
 
 TEST_F(LastWaitTest, LastsAsLongAsBytesGo) {
@@ -22,21 +23,20 @@ TEST_F(LastWaitTest, LastsAsLongAsBytesGo) {
 }
 
 TEST_F(LastWaitTest, EndsWhereNothingGoes) {
-  wait_.Sent(5000, begin_);
-  for (int second = 1; second < 10; ++second) wait_.Sent(5000, begin_ + seconds(second));
+  for (int second = 1; second < 10; ++second) wait_.Sent(kBefore, begin_ + seconds(second));
   EXPECT_EQ(wait_.end(), begin_ + seconds(10));
 }
 
 // Also where a client takes a byte now and then.
 TEST_F(LastWaitTest, HasAnEnd) {
   for (int second = 1; second < 60; ++second)
-    wait_.Sent(uint64_t(second), begin_ + seconds(second));
+    wait_.Sent(kBefore + uint64_t(second), begin_ + seconds(second));
   EXPECT_EQ(wait_.end(), begin_ + seconds(60));
 }
 
 // A client that still trains may be silent for longer than a pause.
 TEST_F(LastWaitTest, BytesNeverShortenIt) {
-  LastWait wait(begin_, seconds(50), seconds(10), seconds(60));
+  LastWait wait(begin_, seconds(50), seconds(10), seconds(60), kBefore);
   wait.Sent(5000, begin_);
   EXPECT_EQ(wait.end(), begin_ + seconds(50));
 }

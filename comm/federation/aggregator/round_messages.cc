@@ -66,18 +66,17 @@ absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
   });
   // Where the aggregator before this one has ended with the last round done.
   const bool awaits = roster.members().empty();
-  const milliseconds first =
-      (awaits ? kReturn : kLastMessages) + (busy > 0 ? options.deadline : milliseconds(0));
-  LastWait wait(Clock::now(), first, kLastMessages, first + options.deadline);
+  const milliseconds least = awaits ? kReturn : kLastMessages, most = least + options.deadline;
+  roster.EndSignsOfLife();
+  LastWait wait(Clock::now(), busy > 0 ? most : least, kLastMessages, most, roster.bytes().first);
   if (busy > 0) {
     options.Say(StrCat("waits for ", busy,
                        busy == 1 ? " client that trains" : " clients that train", ", ",
-                       ToString(options.deadline + milliseconds(kLastMessages)),
-                       " at most, to send the final parameters"));
+                       ToString(most), " at most, to send the final parameters"));
   }
   if (awaits) {
-    options.Say(StrCat("waits for clients, ", ToString(milliseconds(kReturn)),
-                       " at most, to send the final parameters"));
+    options.Say(
+        StrCat("waits ", ToString(least), " for clients that come, to send the final parameters"));
   }
   Clock::time_point left = Clock::now();  // the last one
   const auto some_may_come = [&] {

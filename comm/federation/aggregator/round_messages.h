@@ -27,9 +27,9 @@ absl::StatusOr<std::vector<SharedBytes>> ParameterBodies(const FederationState& 
 void SendRound(Member& member, uint64_t attempt, const RoundStart& start,
                const std::vector<SharedBytes>& bodies);
 
-// Gives all clients that are there, or come, the final parameters, of so many rounds; clients that
-// still train get the deadline to fetch them. Where none is there, it waits some seconds for those
-// that come.
+// Gives all clients that are there, or come, the final parameters, of so many rounds, for as long
+// as some of them take bytes; clients that still train get the deadline to fetch them. Where none
+// is there, it waits some seconds for those that come. The deadline and half a minute are the most.
 absl::Status SendTheEnd(const AggregatorOptions& options, int64_t rounds,
                         const FederationState& state, Roster& roster);
 

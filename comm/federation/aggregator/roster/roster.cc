@@ -132,7 +132,7 @@ absl::Status Roster::Welcome(std::vector<Caller> arrived) {
     look_again_ |= still != members_.end() && still->second.more;
   }
   const Clock::time_point now = Clock::now();
-  if (now < alive_at_) return absl::OkStatus();
+  if (!signs_of_life_ || now < alive_at_) return absl::OkStatus();
   alive_at_ = now + options_.timeout / 4;
   for (auto& [id, member] : members_) {
     if (!member.name.empty() && member.channel.flushed())

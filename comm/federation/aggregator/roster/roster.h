@@ -119,6 +119,9 @@ class Roster {
   KeyName Key() const;
   // From now on this one alone will do.
   void RefuseOtherKeys();
+  // From now on nothing is sent to clients but what callers send: whoever has been sent the last
+  // message needs no more.
+  void EndSignsOfLife() { signs_of_life_ = false; }
   // Sent and received, by all there have been.
   std::pair<uint64_t, uint64_t> bytes() const;
 
@@ -165,6 +168,7 @@ class Roster {
   bool look_again_ = false;       // what has come may let clients continue that wait
   std::map<int, Member> members_;
   int next_id_ = 0;
+  bool signs_of_life_ = true;
   Clock::time_point alive_at_{};
   uint64_t sent_ = 0, received_ = 0;       // of connections that have ended
   std::optional<AllowedClients> allowed_;  // nothing: all that know the secret
