@@ -138,6 +138,8 @@ absl::Status Rounds::AwaitEnd(Attempt& attempt) {
       continue;
     }
     for (const Asked& client : attempt.asked()) {
+      // Whether an update that is being added counts is not known yet.
+      if (client.state == Asked::State::kWaiting && !attempt.over()) continue;
       if (client.why.empty() || !told.insert(client.name).second) continue;
       const bool used = client.state == Asked::State::kAccepted;
       options_.Warn(StrCat("round ", state_.rounds_done + 1, ": client ", client.name,

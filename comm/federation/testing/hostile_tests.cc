@@ -416,9 +416,10 @@ struct Participant {
   std::unique_ptr<ClientProtocol> protocol;
   std::unique_ptr<codec::UpdateClient> codec;
 
-  // From the notes to the report; its update is ones. Null where the attempt ends before.
+  // From the notes to the report, with which it sends `more`; its update is ones. Null where the
+  // attempt ends before.
   static std::optional<Participant> Of(RawClient& raw, const BadRound& round,
-                                       const Protector& protector) {
+                                       const Protector& protector, const Bytes& more = {}) {
     Participant self = {.protocol = Must(MakeClientProtocol(protector, round.facts(protector),
                                                             round.position(), std::nullopt)),
                         .codec = nullptr};
@@ -441,7 +442,12 @@ struct Participant {
       raw.Send(FrameKind::kUpdate, round.attempt, chunk,
                Must(self.codec->Encode({round.attempt, chunk}, std::span(ones).first(count))));
     }
-    raw.Send(FrameKind::kReport, round.attempt, 0, ToBytes(Report{.samples = 5}));
+    const Bytes report = ToBytes(Report{.samples = 5});
+    Bytes last = ToBytes(FrameHeader{
+        .kind = FrameKind::kReport, .bytes = uint32_t(report.size()), .attempt = round.attempt});
+    last.insert(last.end(), report.begin(), report.end());
+    last.insert(last.end(), more.begin(), more.end());
+    raw.SendBytes(last);
     return self;
   }
 };
@@ -474,6 +480,32 @@ TEST_F(FederationTest, WhoAnswersTheLastNoteTooLateStays) {
   JoinAll();
   EXPECT_THAT(said(), Not(HasSubstr("nobody asked for")));
   EXPECT_GE(late, 2) << "once in each round: none has a sum without it\n" << said();
+}
+
+// It breaks a rule while its update is being added, which counts all the same.
+TEST_F(FederationTest, WhoseUpdateCountsIsNotSaidToBeLeftOut) {
+  options_.protection.protection = Protection::kMasked;
+  options_.rounds = 1;
+  options_.min_clients = 4;  // the shares of the other three suffice
+  const Protector protector = Must(Protector::Create(options_.protection, kValues));
+  threads_.emplace_back([&] {
+    RawClient raw(place_);
+    raw.SendHello(GoodHello("hasty-one", options_.protection));
+    const Welcome welcome = Must(WelcomeFromBytes(raw.Await(FrameKind::kWelcome)->body));
+    const BadRound round = *AwaitRound(raw, welcome);
+    // What it would reply to a note that it has not got.
+    ASSERT_TRUE(Participant::Of(
+        raw, round, protector,
+        ToBytes(FrameHeader{.kind = FrameKind::kReply, .attempt = round.attempt, .index = 2})));
+    raw.Await(FrameKind::kHello);  // until all is over
+  });
+  for (const int client : {0, 1, 2}) Start(client);
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  EXPECT_EQ(records_.back().attempts, 1u) << said();
+  EXPECT_THAT(said(), Not(HasSubstr("hasty-one is left out")));
+  EXPECT_THAT(said(),
+              HasSubstr("client hasty-one: its update is used, although replies to note 2"));
 }
 
 // It says that it decrypts the sum, and gives random bytes: the attempt fails after the others have
