@@ -65,7 +65,10 @@ absl::Status Roster::Turn(Clock::time_point until) {
   }
   const Clock::time_point wake = std::min({until, door_->next(), now + kLongestSleep});
   PollUntil(descriptors, std::exchange(look_again_, false) ? now : wake);
-  if (descriptors.back().revents != 0) wakeup_.Drain();
+  if (descriptors.back().revents != 0) {
+    wakeup_.Drain();
+    look_again_ = true;  // what has happened may let clients continue that wait
+  }
   DTNN_ASSIGN_OR_RETURN(std::vector<Caller> arrived,
                         door_->Advance(std::span(descriptors).first(callers), Clock::now()));
   std::string refused = door_->refused();
