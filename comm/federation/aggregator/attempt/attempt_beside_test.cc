@@ -136,6 +136,16 @@ TEST_F(AttemptBesideTest, ItsLastStepStops) {
   }
 }
 
+TEST_F(AttemptBesideTest, ItsRobustMeanStops) {
+  robust_ = {.kind = RobustKind::kMedian};
+  Begin(Protection::kNone, 4, 2);
+  SendAndAdd(0, 4);
+  ASSERT_FALSE(work_.empty());
+  attempt_->Stop();
+  Work();
+  EXPECT_TRUE(absl::IsCancelled(attempt_->failure())) << attempt_->failure();
+}
+
 TEST_F(AttemptBesideTest, NobodyIsMissedWhoIsLostMeanwhile) {
   for (const Protection protection :
        {Protection::kNone, Protection::kMasked, Protection::kThreshold}) {

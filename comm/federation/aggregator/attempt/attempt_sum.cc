@@ -69,7 +69,11 @@ absl::StatusOr<std::vector<float>> AttemptSum::Mean(const std::map<int, double>&
     divisor += factor;
     if (options_.robust.on()) updates.push_back({.values = kept_.at(position), .factor = factor});
   }
-  if (options_.robust.on()) return RobustMean(options_.robust, updates, options_.parameters);
+  if (options_.robust.on()) {
+    std::vector<float> mean = RobustMean(options_.robust, updates, options_.parameters, stop);
+    if (stop.stop_requested()) return Stopped();
+    return mean;
+  }
   if (protector_.protection() == Protection::kNone) return plain_->Mean(divisor);
   DTNN_ASSIGN_OR_RETURN(std::vector<float> mean, ReadSums(stop));
   for (float& x : mean) x = float(x / divisor);

@@ -17,17 +17,18 @@ namespace {
 using Updates = std::span<const WeightedUpdate>;
 
 // Numbers that a thread takes at a time.
-constexpr int64_t kGrain = 4096;
+constexpr size_t kGrain = 4096;
 
 double Value(const WeightedUpdate& update, size_t i) { return update.values[i] / update.factor; }
 
 // Without the `cut` smallest and largest.
-std::vector<float> TrimmedMean(Updates updates, size_t cut) {
+std::vector<float> TrimmedMean(Updates updates, size_t cut, const std::stop_token& stop) {
   std::vector<float> mean(updates[0].values.size());
   const size_t n = updates.size();
-  ParallelFor(0, int64_t(mean.size()), kGrain, [&](int64_t begin, int64_t end) {
+  ParallelFor(0, int64_t(mean.size()), int64_t(kGrain), [&](int64_t begin, int64_t end) {
     std::vector<double> sorted(n);
     for (auto i = size_t(begin); i < size_t(end); ++i) {
+      if ((i - size_t(begin)) % kGrain == 0 && stop.stop_requested()) return;
       for (size_t k = 0; k < n; ++k) sorted[k] = Value(updates[k], i);
       std::ranges::sort(sorted);
       const double sum =
@@ -48,12 +49,13 @@ double SquaredDistance(const WeightedUpdate& a, const WeightedUpdate& b) {
 }
 
 // The n - f that are nearest to their neighbours, in the order of clients.
-std::vector<size_t> ChooseByKrum(Updates updates, size_t f) {
+std::vector<size_t> ChooseByKrum(Updates updates, size_t f, const std::stop_token& stop) {
   const size_t n = updates.size();
   std::vector<double> distances(n * n);
   ParallelFor(0, int64_t(n * n), 1, [&](int64_t begin, int64_t end) {
     for (auto pair = size_t(begin); pair < size_t(end); ++pair) {
       const size_t a = pair / n, b = pair % n;
+      if (stop.stop_requested()) return;
       if (a < b) distances[pair] = SquaredDistance(updates[a], updates[b]);
     }
   });
@@ -76,9 +78,11 @@ std::vector<size_t> ChooseByKrum(Updates updates, size_t f) {
   return order;
 }
 
-std::vector<float> MeanOf(Updates updates, std::span<const size_t> chosen) {
+std::vector<float> MeanOf(Updates updates, std::span<const size_t> chosen,
+                          const std::stop_token& stop) {
   std::vector<double> sum(updates[0].values.size());
   for (const size_t k : chosen) {
+    if (stop.stop_requested()) break;
     for (size_t i = 0; i < sum.size(); ++i) sum[i] += Value(updates[k], i);
   }
   std::vector<float> mean(sum.size());
@@ -86,10 +90,12 @@ std::vector<float> MeanOf(Updates updates, std::span<const size_t> chosen) {
   return mean;
 }
 
-std::vector<float> ClippedMean(Updates updates, std::span<const float> begin, double most) {
+std::vector<float> ClippedMean(Updates updates, std::span<const float> begin, double most,
+                               const std::stop_token& stop) {
   std::vector<double> sum(begin.size());
   double divisor = 0;
   for (const WeightedUpdate& update : updates) {
+    if (stop.stop_requested()) break;
     double squares = 0;
     for (size_t i = 0; i < begin.size(); ++i) {
       const double d = Value(update, i) - begin[i];
@@ -167,21 +173,21 @@ absl::Status CheckRobust(const RobustOptions& options, const StrategyOptions& st
 }
 
 std::vector<float> RobustMean(const RobustOptions& options, Updates updates,
-                              std::span<const float> begin) {
+                              std::span<const float> begin, const std::stop_token& stop) {
   const auto bad = size_t(LeftOut(options, int64_t(updates.size())));
   switch (options.kind) {
     case RobustKind::kMedian:
-      return TrimmedMean(updates, (updates.size() - 1) / 2);
+      return TrimmedMean(updates, (updates.size() - 1) / 2, stop);
     case RobustKind::kTrimmed:
-      return TrimmedMean(updates, bad);
+      return TrimmedMean(updates, bad, stop);
     case RobustKind::kKrum:
-      return MeanOf(updates, ChooseByKrum(updates, bad));
+      return MeanOf(updates, ChooseByKrum(updates, bad, stop), stop);
     case RobustKind::kNorm:
-      return ClippedMean(updates, begin, options.number);
+      return ClippedMean(updates, begin, options.number, stop);
     case RobustKind::kNone:
       break;
   }
-  return ClippedMean(updates, begin, HUGE_VAL);
+  return ClippedMean(updates, begin, HUGE_VAL, stop);
 }
 
 }  // namespace dtnn::federation

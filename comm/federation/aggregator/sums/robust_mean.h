@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -70,9 +71,10 @@ struct WeightedUpdate {
 };
 
 // `begin`: w, of as many numbers; LeastUpdates(options) or more, of numbers that are finite. The
-// bits are the same on any number of threads.
+// bits are the same on any number of threads. Once `stop` is requested it returns soon, whatever
+// numbers it has.
 std::vector<float> RobustMean(const RobustOptions& options, std::span<const WeightedUpdate> updates,
-                              std::span<const float> begin);
+                              std::span<const float> begin, const std::stop_token& stop = {});
 
 }  // namespace dtnn::federation
 

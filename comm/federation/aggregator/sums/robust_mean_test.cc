@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,13 +19,14 @@ using ::testing::ElementsAre;
 using Values = std::vector<std::vector<float>>;
 
 std::vector<float> Mean(const std::string& text, const Values& values,
-                        std::vector<double> factors = {}, std::vector<float> begin = {}) {
+                        std::vector<double> factors = {}, std::vector<float> begin = {},
+                        const std::stop_token& stop = {}) {
   std::vector<WeightedUpdate> updates;
   for (size_t k = 0; k < values.size(); ++k) {
     updates.push_back({.values = values[k], .factor = factors.empty() ? 1 : factors[k]});
   }
   begin.resize(values[0].size());
-  return RobustMean(*ParseRobust(text), updates, begin);
+  return RobustMean(*ParseRobust(text), updates, begin, stop);
 }
 
 TEST(RobustMeanTest, MedianOfEachNumber) {
@@ -33,6 +35,16 @@ TEST(RobustMeanTest, MedianOfEachNumber) {
   EXPECT_THAT(Mean("median", {{7}}), ElementsAre(7));
   EXPECT_THAT(Mean("median", {{7}, {8}}), ElementsAre(7.5));
   EXPECT_THAT(Mean("median", {{1}, {1}, {10}}, {0.5, 1, 0.25}), ElementsAre(2)) << "2, 1, 40";
+}
+
+TEST(RobustMeanTest, ReadsNoUpdateOnceItIsToStop) {
+  std::stop_source stop;
+  stop.request_stop();
+  for (const std::string text : {"median", "trimmed:0.2", "krum:0.2", "norm:100"}) {
+    const auto mean = Mean(text, Values(5, std::vector<float>(10000, 7)), std::vector<double>(5, 1),
+                           {}, stop.get_token());
+    EXPECT_THAT(mean, ::testing::Each(::testing::Ne(7))) << text;
+  }
 }
 
 TEST(RobustMeanTest, TrimmedLeavesOutBothEnds) {
