@@ -28,7 +28,7 @@ class RoundMessagesTest : public FederationTest {
   Roster roster_{options_, protector_, state_, nonce_};
 };
 
-// Signs of life, which the system takes for it, are no sign that it reads.
+// The system takes signs of life in its place.
 TEST_F(RoundMessagesTest, NobodyWaitsForOneThatReadsNothing) {
   options_.timeout = milliseconds(4000);  // a sign of life each second
   options_.deadline = std::chrono::hours(1);

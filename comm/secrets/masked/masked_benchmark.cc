@@ -1,9 +1,13 @@
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "benchmark/benchmark.h"
+#include "comm/secrets/crypto/random_secret.h"
 #include "comm/secrets/masked/fixed_point.h"
 #include "comm/secrets/masked/masked_client.h"
 #include "comm/secrets/masked/masked_server.h"
+#include "comm/secrets/masked/masks.h"
 #include "tensor/must.h"
 
 namespace dtnn::masked {
@@ -29,6 +33,17 @@ void BM_SetUp(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(ReadyClients(p));
 }
 BENCHMARK(BM_SetUp)->Arg(4)->Arg(30)->Unit(benchmark::kMillisecond);
+
+// A mask of one chunk, drawn and added: bytes per second, as BM_ChaCha20Stream of ../crypto, which
+// draws alone.
+void BM_AddMask(benchmark::State& state) {
+  const Secret seed = Must(RandomSecret());
+  std::vector<uint32_t> words(size_t(state.range(0)));
+  uint64_t chunk = 0;
+  for (auto _ : state) Must(AddMask(seed, chunk++, Sign::kPlus, std::span(words)));
+  state.SetBytesProcessed(state.iterations() * int64_t(words.size() * sizeof(uint32_t)));
+}
+BENCHMARK(BM_AddMask)->Arg(4096)->Arg(1 << 16);
 
 void BM_Mask(benchmark::State& state) {
   std::vector<MaskedClient> clients = ReadyClients({.clients = int(state.range(0))});

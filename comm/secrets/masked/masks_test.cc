@@ -19,11 +19,13 @@ Secret SecretOf(uint8_t value) {
   return secret;
 }
 
-// The whole stream in one piece; words are filled several thousand at a time.
+// The whole stream in one piece; words are filled several thousand at a time, and added 16 at a
+// time.
 template <typename Word>
 void ExpectStreamAdded() {
   for (const size_t count :
-       {size_t{0}, size_t{1}, size_t{4095}, size_t{4096}, size_t{4097}, size_t{10000}}) {
+       {size_t{0}, size_t{1}, size_t{15}, size_t{16}, size_t{17}, size_t{33}, size_t{4095},
+        size_t{4096}, size_t{4097}, size_t{4111}, size_t{4112}, size_t{4113}, size_t{10000}}) {
     std::vector<Word> before(count), mask(count);
     for (size_t i = 0; i < count; ++i) before[i] = Word(i * 0x9e3779b97f4a7c15u);
     const Secret seed = SecretOf(7);

@@ -119,8 +119,8 @@ class Roster {
   KeyName Key() const;
   // From now on this one alone will do.
   void RefuseOtherKeys();
-  // From now on nothing is sent to clients but what callers send: whoever has been sent the last
-  // message needs no more.
+  // From now on nothing is sent to clients but what callers send: a client that has been sent its
+  // last message needs no more.
   void EndSignsOfLife() { signs_of_life_ = false; }
   // Sent and received, by all there have been.
   std::pair<uint64_t, uint64_t> bytes() const;
