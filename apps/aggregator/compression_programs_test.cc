@@ -66,6 +66,7 @@ TEST_F(CompressionProgramsTest, WhatWasNotSentComesBack) {
   EXPECT_EQ(train(true, false, OfClient("first")), whole);
   EXPECT_EQ(train(false, true, OfClient("second")), whole);
   EXPECT_NE(train(true, false, OfClient("")), whole);
+  EXPECT_EQ(train(false, false, OfClient("first")), whole) << "a new federation owes nothing";
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ absl::StatusOr<OwnParameters> OwnParameters::Create(const RunOptions& options, s
                                                     std::vector<float> initial,
                                                     std::string_view file) {
   const std::string& folder = options.checkpoint.folder;
-  OwnParameters own(folder.empty() ? "" : StrCat(folder, "/", file), std::move(client),
+  OwnParameters own(file, folder.empty() ? "" : StrCat(folder, "/", file), std::move(client),
                     NameOf(model), options.federation.local_parameters, std::move(initial));
   if (!folder.empty()) DTNN_RETURN_IF_ERROR(own.Load(options.checkpoint.resume));
   return own;
@@ -71,6 +71,7 @@ absl::StatusOr<OwnParameters> OwnParameters::Create(const RunOptions& options, s
 absl::Status OwnParameters::Load(Resume resume) {
   std::error_code error;
   const bool there = std::filesystem::exists(path_, error);
+  if (file_ == kOwedFile && (!there || resume == Resume::kNo)) return absl::OkStatus();
   if (resume == Resume::kNo) {
     if (!there) return absl::OkStatus();
     return FailedPrecondition(path_,
@@ -133,7 +134,22 @@ bool OwnParameters::Counts(const federation::RoundTask& task) const {
   return trained_.used.value_or(true);
 }
 
+// In round 1 no earlier one has left anything.
+absl::Status OwnParameters::BeginFederation() {
+  const std::span<const float> left = parameters_.Begin(0);
+  if (trained_.round == 0 && std::ranges::all_of(left, [](float x) { return x == 0; })) {
+    return absl::OkStatus();
+  }
+  parameters_.Keep(0, std::vector<float>(left.size()));
+  parameters_.Accept(0);
+  trained_ = {};
+  return Write();
+}
+
 absl::StatusOr<std::span<const float>> OwnParameters::Begin(const federation::RoundTask& task) {
+  if (file_ != kLocalFile && task.round == 1 && !task.over) {
+    DTNN_RETURN_IF_ERROR(BeginFederation());
+  }
   if (trained_.round > 0) {
     const bool counts = Counts(task);
     if (counts) parameters_.Accept(0);

@@ -7,6 +7,10 @@
 // tried again, or others have made the parameters that come next. With checkpoint.folder they are
 // in a file there, too, before an update is sent: a client that was killed, and
 // resumes, gives the same bits.
+//
+// Parameters are the client's, and a new federation begins with them. A control variate, and what
+// is not sent, are of one federation: in its round 1 they are 0. A client that does not resume, or
+// finds no file, has sent all.
 
 #ifndef DTNN_MODELS_RUN_FEDERATED_OWN_PARAMETERS_H_
 #define DTNN_MODELS_RUN_FEDERATED_OWN_PARAMETERS_H_
@@ -37,8 +41,9 @@ class OwnParameters {
 
   // `initial`, or what the file has where the run resumes. `client`: its name; `model`: of what is
   // exchanged. Errors name the file: FailedPrecondition for one of another client, of another
-  // network or with other parameters, and for one that is there although the run does not resume;
-  // NotFound where there is none although it must; DataLoss for a damaged one.
+  // network or with other parameters; DataLoss for a damaged one. But for kOwedFile, which the
+  // aggregator may ask for in any round, also FailedPrecondition for one that is there although
+  // the run does not resume, and NotFound where there is none although it must.
   static absl::StatusOr<OwnParameters> Create(const RunOptions& options, std::string client,
                                               const federation::ModelFacts& model,
                                               std::vector<float> initial,
@@ -63,18 +68,21 @@ class OwnParameters {
     std::optional<bool> used = {};  // nothing: it does not know
   };
 
-  OwnParameters(std::string path, std::string client, std::string model, std::string patterns,
-                std::vector<float> initial)
-      : path_(std::move(path)),
+  OwnParameters(std::string_view file, std::string path, std::string client, std::string model,
+                std::string patterns, std::vector<float> initial)
+      : file_(file),
+        path_(std::move(path)),
         client_(std::move(client)),
         model_(std::move(model)),
         patterns_(std::move(patterns)),
         parameters_(1, std::move(initial)) {}
 
   absl::Status Load(Resume resume);
+  absl::Status BeginFederation();
   absl::Status Write() const;
   bool Counts(const federation::RoundTask& task) const;
 
+  std::string_view file_;
   std::string path_;  // empty: in memory only
   std::string client_, model_, patterns_, resumed_from_;
   LocalParameters parameters_;  // of one client

@@ -28,9 +28,10 @@ class OwnParametersTest : public ::testing::Test {
   }
 
   // A client that begins, or comes again, with a folder.
-  absl::StatusOr<OwnParameters> Make(Resume resume, const Values& initial = {1, 2}) {
+  absl::StatusOr<OwnParameters> Make(Resume resume, const Values& initial = {1, 2},
+                                     std::string_view file = OwnParameters::kLocalFile) {
     options_.checkpoint = {.folder = folder_, .resume = resume};
-    return OwnParameters::Create(options_, client_, model_, initial);
+    return OwnParameters::Create(options_, client_, model_, initial, file);
   }
   std::string Refusal(Resume resume, const Values& initial = {1, 2}) {
     return std::string(Make(resume, initial).status().message());
@@ -124,6 +125,43 @@ TEST_F(OwnParametersTest, WhatItKnowsOfItsUpdateIsInTheFile) {
     OwnParameters own = Must(Make(Resume::kYes));
     EXPECT_EQ(Begin(own, 4, {}), used ? Values({3, 4}) : Values({1, 2}));
   }
+}
+
+// In round 1 of the next one the client has sent nothing, whatever an earlier one has left.
+TEST_F(OwnParametersTest, WhatIsNotSentAndControlVariatesAreOfOneFederation) {
+  for (const std::string_view file : {OwnParameters::kOwedFile, OwnParameters::kControlFile}) {
+    OwnParameters own = Must(Make(Resume::kIfThere, {0, 0}, file));
+    Begin(own, 1, {});
+    Must(Keep(own, 1, {3, 4}));
+    EXPECT_EQ(Begin(own, 2, true), Values({3, 4}));
+    Must(Keep(own, 2, {5, 6}));
+    EXPECT_EQ(Begin(own, 2, true, /*over=*/true), Values({5, 6}));
+    for (OwnParameters now : {own, Must(Make(Resume::kIfThere, {0, 0}, file))}) {
+      EXPECT_EQ(Begin(now, 1, {}), Values({0, 0})) << file;
+      OwnParameters killed = Must(Make(Resume::kYes, {0, 0}, file));
+      EXPECT_EQ(Begin(killed, 2, {}), Values({0, 0})) << file << ": it was not in round 1";
+    }
+  }
+  OwnParameters local = Must(Make(Resume::kIfThere));
+  Must(Keep(local, 1, {3, 4}));
+  Begin(local, 2, true);
+  EXPECT_EQ(Begin(local, 1, {}), Values({3, 4})) << "these are the client's";
+}
+
+// The aggregator says in some round that updates are sent in part: no reason to end.
+TEST_F(OwnParametersTest, AClientWithoutAFileHasSentAll) {
+  const std::string_view file = OwnParameters::kOwedFile;
+  {
+    OwnParameters own = Must(Make(Resume::kYes, {0, 0}, file));
+    EXPECT_EQ(Begin(own, 5, {}), Values({0, 0}));
+  }
+  {
+    OwnParameters own = Must(Make(Resume::kYes, {0, 0}, file));
+    Must(Keep(own, 5, {3, 4}));
+  }
+  OwnParameters own = Must(Make(Resume::kNo, {0, 0}, file));
+  EXPECT_EQ(own.resumed_from(), "");
+  EXPECT_EQ(Begin(own, 6, {}), Values({0, 0})) << "one that does not resume has lost it";
 }
 
 // The attempt made the next parameters without its update, which was left out.

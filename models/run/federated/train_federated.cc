@@ -132,7 +132,7 @@ class Training {
           "in memory only: where it is started again, it begins at 0, and the aggregator's is "
           "wrong "
           "for all");
-    } else if (!own_->resumed_from().empty()) {
+    } else if (task.round > 1 && !own_->resumed_from().empty()) {
       t_.tell(StrCat("**** Continues with the control variate of ", own_->resumed_from(), "\n"));
     }
     return absl::OkStatus();
@@ -148,7 +148,7 @@ class Training {
                                                 std::vector<float>(exchanged_.trainable()),
                                                 OwnParameters::kOwedFile));
     owed_ = std::make_unique<OwnParameters>(std::move(owed));
-    if (!owed_->resumed_from().empty()) {
+    if (task.round > 1 && !owed_->resumed_from().empty()) {
       t_.tell(StrCat("**** Continues with what ", owed_->resumed_from(),
                      " has of updates that were not sent\n"));
     }
