@@ -125,12 +125,16 @@ absl::Status CheckUpdateCompression(const RoundFlags& flags, const Options& run,
                                                          .protection = ProtectionOf(run),
                                                          .robust = !flags.robust.empty(),
                                                          .buffered = flags.buffer_size > 0,
+                                                         .bounds_norms = flags.max_update_norm > 0,
                                                          .has_parent = !parent.empty()});
   if (!conflict) return absl::OkStatus();
-  const std::string with[] = {
-      StrCat("--encryption=", run.encryption.kind), "--dp-clip",
-      StrCat("--strategy=", flags.strategy),        StrCat("--robust=", flags.robust),
-      StrCat("--buffer-size=", flags.buffer_size),  StrCat("--parent=", parent)};
+  const std::string with[] = {StrCat("--encryption=", run.encryption.kind),
+                              "--dp-clip",
+                              StrCat("--strategy=", flags.strategy),
+                              StrCat("--robust=", flags.robust),
+                              StrCat("--buffer-size=", flags.buffer_size),
+                              StrCat("--max-update-norm=", flags.max_update_norm),
+                              StrCat("--parent=", parent)};
   return UsageError("--update-compression=", flags.compression, ": not with ",
                     with[size_t(conflict->with)], ": ", conflict->why);
 }

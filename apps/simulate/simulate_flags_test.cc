@@ -82,6 +82,8 @@ TEST(SimulateFlagsTest, CompressionSaysWhyItIsRefused) {
               HasSubstr("--update-compression=top-k:0.1: not with --dp-clip: noise is added last"));
   EXPECT_THAT(why([](SimulateFlags& f) { f.rounds.strategy = "scaffold"; }),
               HasSubstr("--update-compression=top-k:0.1: not with --strategy=scaffold: "));
+  EXPECT_THAT(why([](SimulateFlags& f) { f.rounds.max_update_norm = 2.5; }),
+              HasSubstr("--update-compression=top-k:0.1: not with --max-update-norm=2.5: "));
   EXPECT_THAT(why([](SimulateFlags& f) { f.rounds.robust = "median"; }),
               HasSubstr("--update-compression=top-k:0.1: not with --robust=median: "));
   EXPECT_EQ(why([](SimulateFlags& f) {

@@ -74,11 +74,13 @@ absl::Status Validate(const AggregatorOptions& options, const FederationState& s
   }
   DTNN_RETURN_IF_ERROR(CheckControls(options.strategy, options.protection,
                                      /*keeps_parameters=*/options.model.local != Hash{}));
-  DTNN_RETURN_IF_ERROR(CheckCompression(options.compression, {.strategy = options.strategy,
-                                                              .protection = options.protection,
-                                                              .robust = options.robust.on(),
-                                                              .buffered = options.buffer.on(),
-                                                              .has_parent = bool(options.parent)}));
+  DTNN_RETURN_IF_ERROR(
+      CheckCompression(options.compression, {.strategy = options.strategy,
+                                             .protection = options.protection,
+                                             .robust = options.robust.on(),
+                                             .buffered = options.buffer.on(),
+                                             .bounds_norms = options.max_update_norm > 0,
+                                             .has_parent = bool(options.parent)}));
   if (options.max_update_norm > 0 && options.protection.protection != Protection::kNone) {
     return absl::InvalidArgumentError(
         "norms of updates cannot be limited where the aggregator cannot read updates");

@@ -37,6 +37,11 @@ std::optional<CompressionConflict> FindCompressionConflict(const Compression& co
                                "updates, and an update of a buffer begins in one round and is used "
                                "in another"};
   }
+  if (use.bounds_norms) {
+    return CompressionConflict{kNorm,
+                               "an update that is refused stays with its client, whose next one is "
+                               "longer, so that an honest client would be refused for good"};
+  }
   if (use.has_parent) {
     return CompressionConflict{kParent,
                                "clients keep what they have not sent, and could not learn whether "
@@ -54,7 +59,8 @@ absl::Status CheckCompression(const Compression& compression, const UpdateUse& u
   if (!conflict) return absl::OkStatus();
   const std::string strategy = StrCat("strategy ", Name(use.strategy.strategy));
   const std::string_view with[] = {"encryption",   "differential privacy",    strategy,
-                                   "robust means", "rounds that do not wait", "a parent"};
+                                   "robust means", "rounds that do not wait", "a bound of norms",
+                                   "a parent"};
   return InvalidArgument(compression.owes() ? "top-k updates" : "compressed updates", ": not with ",
                          with[size_t(conflict->with)], ": ", conflict->why);
 }

@@ -17,13 +17,14 @@ namespace dtnn::federation {
 struct UpdateUse {
   StrategyOptions strategy = {};
   ProtectionOptions protection = {};
-  bool robust = false;      // a robust mean
-  bool buffered = false;    // rounds that do not wait
-  bool has_parent = false;  // the aggregator is a client of another one
+  bool robust = false;        // a robust mean
+  bool buffered = false;      // rounds that do not wait
+  bool bounds_norms = false;  // refuses updates that are too long
+  bool has_parent = false;    // the aggregator is a client of another one
 };
 
 struct CompressionConflict {
-  enum class With : uint8_t { kEncryption, kPrivacy, kStrategy, kRobust, kBuffer, kParent };
+  enum class With : uint8_t { kEncryption, kPrivacy, kStrategy, kRobust, kBuffer, kNorm, kParent };
   With with;
   std::string_view why;
 };

@@ -25,6 +25,7 @@ TEST(CompressionConflictTest, UpdatesThatAreReadOneByOneCanBeCompressed) {
   }
   EXPECT_EQ(Error(kInt8, {.robust = true}), "");
   EXPECT_EQ(Error(kInt8, {.buffered = true}), "");
+  EXPECT_EQ(Error(kInt8, {.bounds_norms = true}), "");
   EXPECT_EQ(Error(kInt8, {.has_parent = true}), "");
 }
 
@@ -44,6 +45,8 @@ TEST(CompressionConflictTest, WhatDoesNotGoWithThemIsNamed) {
   EXPECT_THAT(Error(kTopK, {.robust = true}), StartsWith("top-k updates: not with robust means: "));
   EXPECT_THAT(Error(kTopK, {.buffered = true}),
               StartsWith("top-k updates: not with rounds that do not wait: "));
+  EXPECT_THAT(Error(kTopK, {.bounds_norms = true}),
+              StartsWith("top-k updates: not with a bound of norms: an update that is refused"));
   EXPECT_THAT(Error(kTopK, {.has_parent = true}), StartsWith("top-k updates: not with a parent: "));
 }
 

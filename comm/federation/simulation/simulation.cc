@@ -234,10 +234,12 @@ absl::Status Validate(const SimulationOptions& options, const FederationState& s
   }
   DTNN_RETURN_IF_ERROR(CheckControls(options.strategy, options.protection,
                                      /*keeps_parameters=*/options.model.local != Hash{}));
-  DTNN_RETURN_IF_ERROR(CheckCompression(options.compression, {.strategy = options.strategy,
-                                                              .protection = options.protection,
-                                                              .robust = options.robust.on(),
-                                                              .buffered = options.buffer.on()}));
+  DTNN_RETURN_IF_ERROR(
+      CheckCompression(options.compression, {.strategy = options.strategy,
+                                             .protection = options.protection,
+                                             .robust = options.robust.on(),
+                                             .buffered = options.buffer.on(),
+                                             .bounds_norms = options.max_update_norm > 0}));
   if (masked && options.max_update_norm > 0) {
     return absl::InvalidArgumentError(
         "norms of updates cannot be limited where the aggregator cannot read updates");

@@ -151,12 +151,15 @@ TEST_F(SimulationTest, ARobustMeanIsOfWhatWasRead) {
 }
 
 TEST_F(SimulationTest, CompressedUpdatesHaveNormsToo) {
-  simulation_.compression = {.kind = CompressionKind::kTopK, .fraction = 0.5};
+  simulation_.compression.kind = CompressionKind::kInt8;
   simulation_.max_update_norm = 150;  // of the last clients they are larger
   simulation_.min_clients = 1;
   options_.min_clients = 1;
   ASSERT_EQ(Simulate(1), absl::OkStatus()) << said();
   EXPECT_THAT(said(), HasSubstr("client client-4 is left out: its update has the norm "));
+  simulation_.compression = {.kind = CompressionKind::kTopK, .fraction = 0.5};
+  EXPECT_THAT(std::string(Simulate().message()),
+              HasSubstr("top-k updates: not with a bound of norms: "));
 }
 
 TEST_F(SimulationTest, CompressionAndMasksExcludeEachOther) {

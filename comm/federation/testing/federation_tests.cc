@@ -638,6 +638,11 @@ TEST_F(FederationTest, OptionsThatMakeNoSenseAreRefused) {
               }),
               HasSubstr("norms of updates cannot be limited"));
   EXPECT_THAT(WhyRefused([](AggregatorOptions& o) {
+                o.compression = {.kind = CompressionKind::kTopK, .fraction = 0.1};
+                o.max_update_norm = 1;
+              }),
+              HasSubstr("top-k updates: not with a bound of norms: "));
+  EXPECT_THAT(WhyRefused([](AggregatorOptions& o) {
                 o.protection = {.protection = Protection::kThreshold, .log2_scale = 40};
               }),
               HasSubstr("scale"));
