@@ -310,6 +310,9 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
     DTNN_RETURN_IF_ERROR(Survive(Flush()));  // memory holds one chunk
   }
   if (!Wanted(attempt)) return absl::OkStatus();
+  if (options_.completing) {
+    DTNN_RETURN_IF_ERROR(options_.completing({welcome_.nonce, attempt}));
+  }
   accepted_.reset();
   round_->Finish(told);
   heard_ = Clock::now();

@@ -62,6 +62,9 @@ struct ClientOptions {
   uint64_t seed = 0;  // of the random numbers by which a compressed update is rounded
   // So long it tries to reach the aggregator, and waits for a sign of it.
   std::chrono::milliseconds timeout{};
+  // All of an update is sent but its last message, without which it is never used: from now on the
+  // client may be lost before it knows. An error ends Submit.
+  std::function<absl::Status(const AttemptId& attempt)> completing = {};
   // An attempt is over, and the aggregator uses this client's update, or not; where it does not
   // wait for a round, that it has the update in its buffer. An error ends Next or Submit.
   std::function<absl::Status(const AttemptId& attempt, bool used)> verdict = {};

@@ -619,6 +619,36 @@ TEST_F(FederationTest, AClientKnowsWhetherItsUpdateIsUsed) {
   ASSERT_EQ(Run(), absl::OkStatus()) << said();
 }
 
+// A client that is lost there has an update that is not used, and comes again with another one.
+TEST_F(FederationTest, AClientIsToldBeforeTheLastMessageOfItsUpdate) {
+  options_.rounds = 1;
+  options_.min_clients = 2;
+  Start(0);
+  threads_.emplace_back([&] {
+    for (const bool is_lost : {true, false}) {
+      ClientOptions own = OptionsOf(1);
+      std::vector<AttemptId> told;
+      own.completing = [&](const AttemptId& attempt) {
+        told.push_back(attempt);
+        return is_lost ? absl::CancelledError("lost") : absl::OkStatus();
+      };
+      const auto self = Must(FederationClient::Create(own, Job()));
+      const RoundTask task = Must(self->Next());
+      const absl::Status status =
+          self->Submit(Trained(task.parameters, 1), {.samples = SamplesOf(1)});
+      EXPECT_EQ(status.ok(), !is_lost) << status;
+      EXPECT_EQ(told, std::vector<AttemptId>{task.attempt});
+      if (is_lost) {
+        EXPECT_EQ(self->accepted(), false);
+      } else {
+        EXPECT_TRUE(Must(self->Next()).over);
+        EXPECT_EQ(self->accepted(), true);
+      }
+    }
+  });
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+}
+
 TEST_F(FederationTest, OptionsThatMakeNoSenseAreRefused) {
   WhyRefused([](AggregatorOptions& o) { o.min_clients = 0; });
   WhyRefused([](AggregatorOptions& o) { o.client_fraction = 0; });

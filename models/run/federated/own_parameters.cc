@@ -161,11 +161,12 @@ absl::StatusOr<std::span<const float>> OwnParameters::Begin(const federation::Ro
 
 absl::Status OwnParameters::Keep(const federation::RoundTask& task, std::vector<float> trained) {
   parameters_.Keep(0, std::move(trained));
-  trained_ = {.round = task.round, .attempt = task.attempt};
+  trained_ = {.round = task.round, .attempt = task.attempt, .used = false};
   return Write();
 }
 
-absl::Status OwnParameters::SetUsed(const federation::AttemptId& attempt, bool used) {
+absl::Status OwnParameters::SetUsed(const federation::AttemptId& attempt,
+                                    std::optional<bool> used) {
   if (trained_.round == 0 || trained_.attempt != attempt || trained_.used == used) {
     return absl::OkStatus();
   }

@@ -2,11 +2,11 @@
 // round; or its control variate (RoundTask::control), or what it has not sent of its updates
 // (RoundTask::compression), for which all of this holds too.
 //
-// What it has made of them in a round counts once its update is in the sum of that round. Where it
-// cannot know that, since its connection was lost or it was killed, it counts unless the round is
-// tried again, or others have made the parameters that come next. With checkpoint.folder they are
-// in a file there, too, before an update is sent: a client that was killed, and
-// resumes, gives the same bits.
+// What it has made of them in a round counts once its update is in the sum of that round. Where the
+// update was sent and it cannot know more, since its connection was lost or it was killed, it
+// counts unless the round is tried again, or others have made the parameters that come next. With
+// checkpoint.folder they are in a file there, too, before an update is sent: a client that was
+// killed, and resumes, gives the same bits.
 //
 // Parameters are the client's, and a new federation begins with them. A control variate, and what
 // is not sent, are of one federation: in its round 1 they are 0. A client that does not resume, or
@@ -55,10 +55,12 @@ class OwnParameters {
   // Those to train with in `task`, or the last ones. Writes the file where what it has made of them
   // does not count.
   absl::StatusOr<std::span<const float>> Begin(const federation::RoundTask& task);
-  // What the training of a round has made of them, all finite; writes the file.
+  // What the training of a round has made of them, all finite; writes the file. The update is not
+  // sent yet: it is not used.
   absl::Status Keep(const federation::RoundTask& task, std::vector<float> trained);
-  // The update of the attempt is used, or not: ClientOptions::verdict. Writes the file.
-  absl::Status SetUsed(const federation::AttemptId& attempt, bool used);
+  // The update of the attempt is used, or not: ClientOptions::verdict. Nothing: it may be, from now
+  // on: ClientOptions::completing. Writes the file.
+  absl::Status SetUsed(const federation::AttemptId& attempt, std::optional<bool> used);
 
  private:
   // What it has trained, and not yet counted.

@@ -44,9 +44,11 @@ class OwnParametersTest : public ::testing::Test {
         Must(own.Begin({.over = over, .round = round, .rounds = 9, .made_by = made_by}));
     return {now.begin(), now.end()};
   }
-  absl::Status Keep(OwnParameters& own, int64_t round, Values trained) {
+  // Its update is sent, or is not.
+  absl::Status Keep(OwnParameters& own, int64_t round, Values trained, bool sent = true) {
     last_ = {.nonce = {7}, .number = uint64_t(round) + 10};
-    return own.Keep({.round = round, .attempt = last_}, std::move(trained));
+    Must(own.Keep({.round = round, .attempt = last_}, std::move(trained)));
+    return sent ? own.SetUsed(last_, std::nullopt) : absl::OkStatus();
   }
 
   RunOptions options_;
@@ -108,6 +110,16 @@ TEST_F(OwnParametersTest, AClientThatComesAgainHasTheSame) {
   }
   OwnParameters own = Must(Make(Resume::kYes));
   EXPECT_EQ(Begin(own, 3, {}), Values({3, 4})) << "that is kept, too";
+}
+
+// A client that is killed, or loses its connection, before all of its update is sent.
+TEST_F(OwnParametersTest, DoNotCountBeforeTheUpdateIsSent) {
+  OwnParameters own = Must(Make(Resume::kIfThere));
+  Begin(own, 1, {});
+  Must(Keep(own, 1, {3, 4}, /*sent=*/false));
+  OwnParameters killed = Must(Make(Resume::kYes));
+  EXPECT_EQ(Begin(killed, 2, {}), Values({1, 2}));
+  EXPECT_EQ(Begin(own, 2, {}), Values({1, 2}));
 }
 
 // A client that is killed after it knows, and is asked again some rounds later.

@@ -77,6 +77,8 @@ class Training {
              .least_clients = t_.options.federation.least_clients,
              .seed = uint64_t(t_.options.training.seed),
              .timeout = std::chrono::milliseconds(int64_t(1000 * t_.options.ranks.timeout)),
+             .completing =
+                 [this](const federation::AttemptId& attempt) { return SetUsed(attempt, {}); },
              .verdict = [this](const federation::AttemptId& attempt,
                                bool used) { return SetUsed(attempt, used); },
              .say = [this](std::string_view line) { t_.tell(StrCat("**** This ", line, "\n")); },
@@ -86,7 +88,7 @@ class Training {
     return absl::OkStatus();
   }
 
-  absl::Status SetUsed(const federation::AttemptId& attempt, bool used) {
+  absl::Status SetUsed(const federation::AttemptId& attempt, std::optional<bool> used) {
     if (own_ != nullptr) DTNN_RETURN_IF_ERROR(own_->SetUsed(attempt, used));
     return owed_ == nullptr ? absl::OkStatus() : owed_->SetUsed(attempt, used);
   }
@@ -203,9 +205,6 @@ class Training {
     if (own_ != nullptr) DTNN_RETURN_IF_ERROR(own_->Keep(task, OwnAfter(round)));
     DTNN_ASSIGN_OR_RETURN(const std::span<const float> sent, Sent(task, round));
     DTNN_RETURN_IF_ERROR(client_->Submit(sent, round.report));
-    if (client_->accepted() == false) {  // also where it was not sent
-      DTNN_RETURN_IF_ERROR(SetUsed(task.attempt, false));
-    }
     if (t_.options.federation.dp_clip > 0) {
       t_.tell(absl::StrFormat("**** Round %d: epsilon at most %.3g for delta %g\n", task.round,
                               client_->Epsilon(), t_.options.federation.dp_delta));
