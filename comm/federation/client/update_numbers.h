@@ -30,7 +30,7 @@ std::vector<float> DifferenceOf(std::span<const float> parameters, std::span<con
 
 // Error feedback of top-k (../compression.h): adds what a client owes to the parameters that it has
 // trained from `begin`, the first of which are trainable, and returns what it owes after it has
-// sent them.
+// sent them. The sum is rounded as parameters are: by up to 2^-24 of one.
 std::vector<float> AddOwed(const Compression& compression, std::span<const float> begin,
                            std::span<const float> owed, std::span<float> parameters);
 
