@@ -20,10 +20,13 @@ double BytesOfRounds(const SimulateFlags& flags, const federation::ModelFacts& m
   // The parameters of the state and of the round, and the mean; a sum of 16 bytes per number, or of
   // integers beside an update of them.
   constexpr int kOfServer = 3 + 4;
-  const double exchanged = double((changes ? 4 : 2) * threads + kept + kOfServer);
   const double asked = std::min(double(flags.clients),
                                 double(flags.rounds.rounds) * double(flags.clients_per_round));
   const federation::StrategyOptions strategy = StrategyOf(flags.rounds);
+  // What a client sends is beside the network where it is not the network's numbers alone.
+  const bool copied = local_values > 0 || strategy.controls() || compression.owes();
+  const int of_thread = (changes ? 4 : 2) + (copied ? 1 : 0);
+  const double exchanged = double(of_thread * threads + kept + kOfServer);
   const double control = strategy.controls() ? double(model.trainable) : 0;  // sent, and kept
   const double owed = compression.owes() ? double(model.trainable) : 0;      // kept
   // Before and after a round, and what is written.

@@ -54,15 +54,16 @@ TEST_F(SimulationMemoryTest, StrategiesKeepMomentsOfTrainableNumbers) {
 
 TEST_F(SimulationMemoryTest, ClientsThatMayBeAskedKeepTheirOwnTwice) {
   const double none = Numbers();
-  EXPECT_EQ(Numbers(1, 10) - none, (2 * 4 * 7 + 1) * 10);
+  EXPECT_EQ(Numbers(1, 10) - none, (2 * 4 * 7 + 1) * 10 + 1000) << "and what one sends, copied";
   flags_.rounds.compression = "top-k:0.1";
-  EXPECT_EQ(Numbers(1, 10) - none, (2 * 4 * 7 + 1) * (10 + 900) + 2 * 1000)
+  EXPECT_EQ(Numbers(1, 10) - none, (2 * 4 * 7 + 1) * (10 + 900) + 3 * 1000)
       << "what they have not sent too, and a thread compresses";
+  EXPECT_EQ(Numbers(3) - Numbers(1), 2 * 5 * 1000);
   flags_.rounds.compression = "none";
   flags_.rounds.rounds = 1'000'000'000;
-  EXPECT_EQ(Numbers(1, 10) - none, (2 * 50 + 1) * 10) << "all of them";
+  EXPECT_EQ(Numbers(1, 10) - none, (2 * 50 + 1) * 10 + 1000) << "all of them";
   flags_.run.checkpoint.folder = "a";
-  EXPECT_EQ(Numbers(1, 10) - none, (3 * 50 + 1) * 10) << "and what is written";
+  EXPECT_EQ(Numbers(1, 10) - none, (3 * 50 + 1) * 10 + 1000) << "and what is written";
 }
 
 }  // namespace

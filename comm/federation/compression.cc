@@ -40,7 +40,7 @@ codec::PackedOptions PackedOf(const Compression& compression, size_t chunk_value
   return options;
 }
 
-// Calls use(i) for those that top-k sends, ascending.
+// Calls use(i) for those that top-k sends, ascending. It may change numbers up to i.
 template <typename Use>
 void ForSelected(double fraction, std::span<const float> numbers, const Use& use) {
   if (numbers.empty()) return;
@@ -114,8 +114,7 @@ void Select(const Compression& compression, size_t trainable, std::span<float> d
 std::vector<float> Owed(const Compression& compression, size_t trainable,
                         std::vector<float> difference) {
   difference.resize(trainable);
-  const std::vector<float> all = difference;
-  ForSelected(compression.fraction, all, [&](size_t i) { difference[i] = 0; });
+  ForSelected(compression.fraction, difference, [&](size_t i) { difference[i] = 0; });
   return difference;
 }
 

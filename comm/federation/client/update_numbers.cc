@@ -33,7 +33,8 @@ std::vector<float> DifferenceOf(std::span<const float> parameters, std::span<con
 std::vector<float> AddOwed(const Compression& compression, std::span<const float> begin,
                            std::span<const float> owed, std::span<float> parameters) {
   for (size_t i = 0; i < owed.size(); ++i) parameters[i] += owed[i];
-  return Owed(compression, owed.size(), DifferenceOf(parameters, begin, owed.size()));
+  const size_t trainable = owed.size();
+  return Owed(compression, trainable, DifferenceOf(parameters.first(trainable), begin, trainable));
 }
 
 std::vector<float> HideReport(const Protector& protector, bool plain_metrics, Metrics& metrics) {

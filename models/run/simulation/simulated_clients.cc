@@ -193,9 +193,9 @@ absl::StatusOr<federation::SimulatedUpdate> SimulatedClients::Train(
 }
 
 std::vector<float> SimulatedClients::OwnAfter(const Worker& worker, std::vector<float> owed) const {
-  std::vector<float> own = LocalOf(exchanged_, *worker.store);
-  own.insert(own.end(), owed.begin(), owed.end());
-  return own;
+  const std::vector<float> local = LocalOf(exchanged_, *worker.store);
+  owed.insert(owed.begin(), local.begin(), local.end());
+  return owed;
 }
 
 absl::StatusOr<NamedMetrics> SimulatedClients::Test(std::span<const float> parameters,
