@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/federation/agreed.h"
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 #include "comm/secrets/ckks/context.h"
 #include "comm/secrets/ckks/parameters.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "comm/federation/renyi.h"
+#include "comm/federation/privacy/renyi.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/run/run.h"

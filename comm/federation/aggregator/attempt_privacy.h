@@ -4,7 +4,7 @@
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_PRIVACY_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_PRIVACY_H_
 
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 #include "comm/federation/protection.h"
 
 namespace dtnn::federation {

@@ -13,7 +13,7 @@
 #include "comm/federation/aggregator/strategy.h"
 #include "comm/federation/frame.h"
 #include "comm/federation/messages.h"
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 #include "comm/federation/protection.h"
 
 namespace dtnn::federation {

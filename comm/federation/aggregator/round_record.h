@@ -11,7 +11,7 @@
 #include "comm/federation/aggregator/asked.h"
 #include "comm/federation/aggregator/federation_state.h"
 #include "comm/federation/messages.h"
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 
 namespace dtnn::federation {
 

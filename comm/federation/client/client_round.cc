@@ -7,7 +7,7 @@
 #include "comm/federation/agreed.h"
 #include "comm/federation/compression.h"
 #include "comm/federation/factors.h"
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 #include "comm/secrets/crypto/hash.h"
 #include "comm/secrets/sums/encrypted_codec.h"
 #include "comm/secrets/sums/plain_codec.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "comm/federation/hidden_metrics.h"
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::federation {

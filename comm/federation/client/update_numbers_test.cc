@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/federation/messages.h"
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 #include "comm/federation/protection.h"
 #include "comm/secrets/crypto/chacha20_stream.h"
 #include "comm/secrets/crypto/wiped.h"

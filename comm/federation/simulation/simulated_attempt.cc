@@ -9,7 +9,7 @@
 #include "comm/federation/compression.h"
 #include "comm/federation/factors.h"
 #include "comm/federation/hidden_metrics.h"
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 #include "comm/federation/simulation/lie.h"
 #include "tensor/errors.h"
 #include "tensor/philox.h"

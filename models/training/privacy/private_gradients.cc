@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 #include "comm/secrets/ckks/samplers.h"
 #include "comm/secrets/crypto/chacha20_stream.h"
 #include "tensor/errors.h"

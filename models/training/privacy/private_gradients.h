@@ -11,10 +11,10 @@
 // neighbours that differ by one sample, and against an observer who sees the parameters after each
 // step.
 //
-// As in a federation (comm/federation/privacy.h), clipped gradients are rounded to multiples of
-// 2^-20 of the noise's deviation, and added exactly: sums do not depend on the order of samples,
-// and the last bits of floating-point numbers reveal nothing. Noise is of ChaCha20, seeded by the
-// system.
+// As in a federation (comm/federation/privacy/privacy.h), clipped gradients are rounded to
+// multiples of 2^-20 of the noise's deviation, and added exactly: sums do not depend on the order
+// of samples, and the last bits of floating-point numbers reveal nothing. Noise is of ChaCha20,
+// seeded by the system.
 
 #ifndef DTNN_MODELS_TRAINING_PRIVACY_PRIVATE_GRADIENTS_H_
 #define DTNN_MODELS_TRAINING_PRIVACY_PRIVATE_GRADIENTS_H_

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/federation/renyi.h"
+#include "comm/federation/privacy/renyi.h"
 #include "comm/local.h"
 #include "data/testing/philox_words.h"
 #include "gmock/gmock.h"

@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/federation/renyi.h"
+#include "comm/federation/privacy/renyi.h"
 #include "data/loading/loader.h"
 #include "kernels/add/add.h"
 #include "kernels/transfers/late_reads.h"

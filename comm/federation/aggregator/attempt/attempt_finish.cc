@@ -7,7 +7,7 @@
 #include "comm/federation/aggregator/attempt/attempt.h"
 #include "comm/federation/aggregator/attempt_numbers.h"
 #include "comm/federation/hidden_metrics.h"
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 
 namespace dtnn::federation {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "comm/federation/aggregator/attempt_numbers.h"
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {

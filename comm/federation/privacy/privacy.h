@@ -19,15 +19,15 @@
 // bits of floating-point numbers (Mironov, "On significance of the least significant bits for
 // differential privacy", 2012).
 
-#ifndef DTNN_COMM_FEDERATION_PRIVACY_H_
-#define DTNN_COMM_FEDERATION_PRIVACY_H_
+#ifndef DTNN_COMM_FEDERATION_PRIVACY_PRIVACY_H_
+#define DTNN_COMM_FEDERATION_PRIVACY_PRIVACY_H_
 
 #include <span>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/federation/renyi.h"
+#include "comm/federation/privacy/renyi.h"
 #include "comm/secrets/crypto/chacha20_stream.h"
 
 namespace dtnn::federation {
@@ -115,4 +115,4 @@ class PrivacyLedger {
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_PRIVACY_H_
+#endif  // DTNN_COMM_FEDERATION_PRIVACY_PRIVACY_H_

@@ -8,8 +8,8 @@
 // mechanism", 2019, at integer orders); epsilon by Canonne, Kamath and Steinke, "The discrete
 // Gaussian for differential privacy", 2020.
 
-#ifndef DTNN_COMM_FEDERATION_RENYI_H_
-#define DTNN_COMM_FEDERATION_RENYI_H_
+#ifndef DTNN_COMM_FEDERATION_PRIVACY_RENYI_H_
+#define DTNN_COMM_FEDERATION_PRIVACY_RENYI_H_
 
 #include <cstdint>
 #include <vector>
@@ -41,4 +41,4 @@ class RenyiAccountant {
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_RENYI_H_
+#endif  // DTNN_COMM_FEDERATION_PRIVACY_RENYI_H_

@@ -1,4 +1,4 @@
-#include "comm/federation/privacy.h"
+#include "comm/federation/privacy/privacy.h"
 
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "comm/federation/renyi.h"
+#include "comm/federation/privacy/renyi.h"
 
 #include <algorithm>
 #include <cmath>
