@@ -59,10 +59,9 @@ absl::StatusOr<Tensor> TensorOf(std::span<const float> numbers) {
 
 absl::StatusOr<OwnParameters> OwnParameters::Create(const RunOptions& options, std::string client,
                                                     const federation::ModelFacts& model,
-                                                    std::vector<float> initial,
-                                                    std::string_view file) {
+                                                    std::vector<float> initial, const Kind& kind) {
   const std::string& folder = options.checkpoint.folder;
-  OwnParameters own(file, folder.empty() ? "" : StrCat(folder, "/", file), std::move(client),
+  OwnParameters own(kind, folder.empty() ? "" : StrCat(folder, "/", kind.file), std::move(client),
                     NameOf(model), options.federation.local_parameters, std::move(initial));
   if (!folder.empty()) DTNN_RETURN_IF_ERROR(own.Load(options.checkpoint.resume));
   return own;
@@ -71,7 +70,7 @@ absl::StatusOr<OwnParameters> OwnParameters::Create(const RunOptions& options, s
 absl::Status OwnParameters::Load(Resume resume) {
   std::error_code error;
   const bool there = std::filesystem::exists(path_, error);
-  if (file_ == kOwedFile && (!there || resume == Resume::kNo)) return absl::OkStatus();
+  if (kind_.in_any_round && (!there || resume == Resume::kNo)) return absl::OkStatus();
   if (resume == Resume::kNo) {
     if (!there) return absl::OkStatus();
     return FailedPrecondition(path_,
@@ -147,7 +146,7 @@ absl::Status OwnParameters::BeginFederation() {
 }
 
 absl::StatusOr<std::span<const float>> OwnParameters::Begin(const federation::RoundTask& task) {
-  if (file_ != kLocalFile && task.round == 1 && !task.over) {
+  if (kind_.of_one_federation && task.round == 1 && !task.over) {
     DTNN_RETURN_IF_ERROR(BeginFederation());
   }
   if (trained_.round > 0) {

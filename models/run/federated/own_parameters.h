@@ -34,20 +34,26 @@ namespace dtnn {
 
 class OwnParameters {
  public:
-  // Names of files in checkpoint.folder.
-  static constexpr std::string_view kLocalFile = "local-parameters.npz",
-                                    kControlFile = "control-variate.npz",
-                                    kOwedFile = "unsent-updates.npz";
+  struct Kind {
+    std::string_view file;   // its name in checkpoint.folder
+    bool of_one_federation;  // 0 in round 1
+    // The aggregator may ask for it in any round: a client that has no file, or does not resume,
+    // begins with `initial`.
+    bool in_any_round;
+  };
+  static constexpr Kind kLocal = {"local-parameters.npz", false, false},
+                        kControl = {"control-variate.npz", true, false},
+                        kOwed = {"unsent-updates.npz", true, true};
 
   // `initial`, or what the file has where the run resumes. `client`: its name; `model`: of what is
   // exchanged. Errors name the file: FailedPrecondition for one of another client, of another
-  // network or with other parameters; DataLoss for a damaged one. But for kOwedFile, which the
-  // aggregator may ask for in any round, also FailedPrecondition for one that is there although
-  // the run does not resume, and NotFound where there is none although it must.
+  // network or with other parameters; DataLoss for a damaged one. Unless it is asked for in any
+  // round, also FailedPrecondition for one that is there although the run does not resume, and
+  // NotFound where there is none although it must.
   static absl::StatusOr<OwnParameters> Create(const RunOptions& options, std::string client,
                                               const federation::ModelFacts& model,
                                               std::vector<float> initial,
-                                              std::string_view file = kLocalFile);
+                                              const Kind& kind = kLocal);
 
   // The file that they are from; empty: they are the initial ones.
   const std::string& resumed_from() const { return resumed_from_; }
@@ -70,9 +76,9 @@ class OwnParameters {
     std::optional<bool> used = {};  // nothing: it does not know
   };
 
-  OwnParameters(std::string_view file, std::string path, std::string client, std::string model,
+  OwnParameters(const Kind& kind, std::string path, std::string client, std::string model,
                 std::string patterns, std::vector<float> initial)
-      : file_(file),
+      : kind_(kind),
         path_(std::move(path)),
         client_(std::move(client)),
         model_(std::move(model)),
@@ -84,7 +90,7 @@ class OwnParameters {
   absl::Status Write() const;
   bool Counts(const federation::RoundTask& task) const;
 
-  std::string_view file_;
+  Kind kind_;
   std::string path_;  // empty: in memory only
   std::string client_, model_, patterns_, resumed_from_;
   LocalParameters parameters_;  // of one client

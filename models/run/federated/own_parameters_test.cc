@@ -29,9 +29,9 @@ class OwnParametersTest : public ::testing::Test {
 
   // A client that begins, or comes again, with a folder.
   absl::StatusOr<OwnParameters> Make(Resume resume, const Values& initial = {1, 2},
-                                     std::string_view file = OwnParameters::kLocalFile) {
+                                     const OwnParameters::Kind& kind = OwnParameters::kLocal) {
     options_.checkpoint = {.folder = folder_, .resume = resume};
-    return OwnParameters::Create(options_, client_, model_, initial, file);
+    return OwnParameters::Create(options_, client_, model_, initial, kind);
   }
   std::string Refusal(Resume resume, const Values& initial = {1, 2}) {
     return std::string(Make(resume, initial).status().message());
@@ -141,17 +141,17 @@ TEST_F(OwnParametersTest, WhatItKnowsOfItsUpdateIsInTheFile) {
 
 // In round 1 of the next one the client has sent nothing, whatever an earlier one has left.
 TEST_F(OwnParametersTest, WhatIsNotSentAndControlVariatesAreOfOneFederation) {
-  for (const std::string_view file : {OwnParameters::kOwedFile, OwnParameters::kControlFile}) {
-    OwnParameters own = Must(Make(Resume::kIfThere, {0, 0}, file));
+  for (const OwnParameters::Kind& kind : {OwnParameters::kOwed, OwnParameters::kControl}) {
+    OwnParameters own = Must(Make(Resume::kIfThere, {0, 0}, kind));
     Begin(own, 1, {});
     Must(Keep(own, 1, {3, 4}));
     EXPECT_EQ(Begin(own, 2, true), Values({3, 4}));
     Must(Keep(own, 2, {5, 6}));
     EXPECT_EQ(Begin(own, 2, true, /*over=*/true), Values({5, 6}));
-    for (OwnParameters now : {own, Must(Make(Resume::kIfThere, {0, 0}, file))}) {
-      EXPECT_EQ(Begin(now, 1, {}), Values({0, 0})) << file;
-      OwnParameters killed = Must(Make(Resume::kYes, {0, 0}, file));
-      EXPECT_EQ(Begin(killed, 2, {}), Values({0, 0})) << file << ": it was not in round 1";
+    for (OwnParameters now : {own, Must(Make(Resume::kIfThere, {0, 0}, kind))}) {
+      EXPECT_EQ(Begin(now, 1, {}), Values({0, 0})) << kind.file;
+      OwnParameters killed = Must(Make(Resume::kYes, {0, 0}, kind));
+      EXPECT_EQ(Begin(killed, 2, {}), Values({0, 0})) << kind.file << ": it was not in round 1";
     }
   }
   OwnParameters local = Must(Make(Resume::kIfThere));
@@ -162,16 +162,16 @@ TEST_F(OwnParametersTest, WhatIsNotSentAndControlVariatesAreOfOneFederation) {
 
 // The aggregator says in some round that updates are sent in part: no reason to end.
 TEST_F(OwnParametersTest, AClientWithoutAFileHasSentAll) {
-  const std::string_view file = OwnParameters::kOwedFile;
+  const OwnParameters::Kind& kind = OwnParameters::kOwed;
   {
-    OwnParameters own = Must(Make(Resume::kYes, {0, 0}, file));
+    OwnParameters own = Must(Make(Resume::kYes, {0, 0}, kind));
     EXPECT_EQ(Begin(own, 5, {}), Values({0, 0}));
   }
   {
-    OwnParameters own = Must(Make(Resume::kYes, {0, 0}, file));
+    OwnParameters own = Must(Make(Resume::kYes, {0, 0}, kind));
     Must(Keep(own, 5, {3, 4}));
   }
-  OwnParameters own = Must(Make(Resume::kNo, {0, 0}, file));
+  OwnParameters own = Must(Make(Resume::kNo, {0, 0}, kind));
   EXPECT_EQ(own.resumed_from(), "");
   EXPECT_EQ(Begin(own, 6, {}), Values({0, 0})) << "one that does not resume has lost it";
 }

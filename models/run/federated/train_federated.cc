@@ -123,10 +123,10 @@ class Training {
     }
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model,
                           ModelFactsOf(t_.graph, t_.store, exchanged_));
-    DTNN_ASSIGN_OR_RETURN(OwnParameters own,
-                          OwnParameters::Create(t_.options, t_.place.identity.name, model,
-                                                std::vector<float>(task.control.size()),
-                                                OwnParameters::kControlFile));
+    DTNN_ASSIGN_OR_RETURN(
+        OwnParameters own,
+        OwnParameters::Create(t_.options, t_.place.identity.name, model,
+                              std::vector<float>(task.control.size()), OwnParameters::kControl));
     own_ = std::make_unique<OwnParameters>(std::move(own));
     if (t_.options.checkpoint.folder.empty()) {
       t_.warn(
@@ -145,10 +145,10 @@ class Training {
     if (owed_ != nullptr || !task.compression.owes()) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model,
                           ModelFactsOf(t_.graph, t_.store, exchanged_));
-    DTNN_ASSIGN_OR_RETURN(OwnParameters owed,
-                          OwnParameters::Create(t_.options, t_.place.identity.name, model,
-                                                std::vector<float>(exchanged_.trainable()),
-                                                OwnParameters::kOwedFile));
+    DTNN_ASSIGN_OR_RETURN(
+        OwnParameters owed,
+        OwnParameters::Create(t_.options, t_.place.identity.name, model,
+                              std::vector<float>(exchanged_.trainable()), OwnParameters::kOwed));
     owed_ = std::make_unique<OwnParameters>(std::move(owed));
     if (task.round > 1 && !owed_->resumed_from().empty()) {
       t_.tell(StrCat("**** Continues with what ", owed_->resumed_from(),
