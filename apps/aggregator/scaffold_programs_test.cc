@@ -1,10 +1,6 @@
 // Control variates of clients and of the aggregator, as programs: they come back with either.
 
-#include <signal.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <memory>
+#include <chrono>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,15 +15,10 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::Outcome;
-using testing::Process;
 using Flags = std::vector<std::string>;
 
 class ScaffoldProgramsTest : public testing::FederationPrograms {
  protected:
-  static void ExpectGood(Process& process) {
-    const Outcome outcome = process.Wait();
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-  }
   Flags OfClient(const std::string& folder) const {
     Flags flags = {"--optimizer-momentum=0"};
     if (folder.empty()) return flags;
@@ -41,35 +32,16 @@ class ScaffoldProgramsTest : public testing::FederationPrograms {
 // stopped. Without its file the client begins with another control variate.
 TEST_F(ScaffoldProgramsTest, ControlVariatesComeBack) {
   std::mt19937_64 random(20261128);
-  const auto train = [&](bool kills_client, bool kills_aggregator, const Flags& of_first) {
-    std::filesystem::remove_all(folder_ + "/state");
-    const Flags options = {"--rounds=12", "--min-clients=2", "--strategy=scaffold",
-                           "--checkpoint-dir=" + folder_ + "/state", "--resume=if-there"};
-    auto aggregator = Aggregator(options);
-    auto one = Client(1, of_first);
-    const auto two = Client(2, OfClient(""));
-    if (kills_client) {
-      EXPECT_TRUE(one->ReadUntil("**** Round 3 of 12...")) << one->text();
-      usleep(useconds_t(random() % 50'000));
-      one->Signal(SIGKILL);
-      one->Wait();
-      one = Client(1, of_first);
-    }
-    if (kills_aggregator) {
-      EXPECT_TRUE(aggregator->ReadUntil("**** Round 7: "));
-      aggregator->Signal(SIGKILL);
-      aggregator->Wait();
-      aggregator = Aggregator(options);
-    }
-    for (Process* process : {one.get(), two.get(), aggregator.get()}) ExpectGood(*process);
-    return Parameters("client-1.npz");
+  const auto train = [&](Kills kills, const Flags& of_first) {
+    kills.pause = std::chrono::microseconds(random() % 50'000);
+    return TrainTwo(kills, {"--strategy=scaffold"}, of_first, OfClient(""));
   };
-  const std::vector<float> whole = train(false, false, OfClient(""));
+  const std::vector<float> whole = train({}, OfClient(""));
   ASSERT_GT(whole.size(), 10000u);
   EXPECT_EQ(Parameters("client-2.npz"), whole);
-  EXPECT_EQ(train(true, false, OfClient("first")), whole);
-  EXPECT_EQ(train(false, true, OfClient("second")), whole);
-  EXPECT_NE(train(true, false, OfClient("")), whole);
+  EXPECT_EQ(train({.client = true}, OfClient("first")), whole);
+  EXPECT_EQ(train({.aggregator = true}, OfClient("second")), whole);
+  EXPECT_NE(train({.client = true}, OfClient("")), whole);
 }
 
 TEST_F(ScaffoldProgramsTest, OtherOptimizersThanPlainSgdEndTheClient) {

@@ -4,11 +4,15 @@
 #define DTNN_APPS_AGGREGATOR_TESTING_FEDERATION_PROGRAMS_H_
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "apps/testing/process.h"
@@ -131,6 +135,49 @@ class FederationPrograms : public ::testing::Test {
       EXPECT_EQ(Parameters("client-" + std::to_string(k) + ".npz"), first) << k;
     }
     return first;
+  }
+
+  static void ExpectGood(Process& process) {
+    const Outcome outcome = process.Wait();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  }
+
+  // How a federation of two clients is disturbed.
+  struct Kills {
+    bool client = false;      // the first one, in round 3, after `pause`
+    bool aggregator = false;  // after round 7
+    std::chrono::microseconds pause{0};
+  };
+  // What client 1 ends with after 12 rounds in which who was killed came again, the aggregator with
+  // what it had kept. `said`: of client 1, by then.
+  std::vector<float> TrainTwo(const Kills& kills, const std::vector<std::string>& of_aggregator,
+                              const std::vector<std::string>& of_first,
+                              const std::vector<std::string>& of_second,
+                              std::string* said = nullptr) {
+    std::filesystem::remove_all(folder_ + "/state");
+    std::vector<std::string> options = {"--rounds=12", "--min-clients=2",
+                                        "--checkpoint-dir=" + folder_ + "/state",
+                                        "--resume=if-there"};
+    options.insert(options.end(), of_aggregator.begin(), of_aggregator.end());
+    auto aggregator = Aggregator(options);
+    auto one = Client(1, of_first);
+    const auto two = Client(2, of_second);
+    if (kills.client) {
+      EXPECT_TRUE(one->ReadUntil("**** Round 3 of 12...")) << one->text();
+      std::this_thread::sleep_for(kills.pause);
+      one->Signal(SIGKILL);
+      one->Wait();
+      one = Client(1, of_first);
+    }
+    if (kills.aggregator) {
+      EXPECT_TRUE(aggregator->ReadUntil("**** Round 7: "));
+      aggregator->Signal(SIGKILL);
+      aggregator->Wait();
+      aggregator = Aggregator(options);
+    }
+    for (Process* process : {one.get(), two.get(), aggregator.get()}) ExpectGood(*process);
+    if (said != nullptr) *said = one->text();
+    return Parameters("client-1.npz");
   }
 
   static double Distance(const std::vector<float>& a, const std::vector<float>& b) {
