@@ -120,7 +120,7 @@ TEST_F(BufferedTest, TheTimeAfterARoundIsNotTheClients) {
   options_.min_clients = 3;
   options_.deadline = milliseconds(1000);
   NoteVerdicts(2);
-  std::atomic<bool> trained = false;
+  std::atomic<bool> begins = false, trained = false;
   const auto check = options_.round_done;
   options_.round_done = [&](const RoundRecord& record, const FederationState& state) {
     Note("busy");
@@ -131,12 +131,15 @@ TEST_F(BufferedTest, TheTimeAfterARoundIsNotTheClients) {
     return check(record, state);
   };
   Start(2, [&](const RoundTask& task, int client) {
+    begins = true;
     AwaitSaid("busy");
     trained = true;
     return Moved(task.parameters, client);
   });
   for (const int client : {0, 1}) {
     Start(client, [&](const RoundTask& task, int self) {
+      // A busy aggregator sends client 2 no parameters.
+      while (!begins) std::this_thread::sleep_for(milliseconds(1));
       while (task.round == 2 && said().find("client-2 is") == std::string::npos) {
         std::this_thread::sleep_for(milliseconds(1));
       }
